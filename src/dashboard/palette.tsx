@@ -210,11 +210,12 @@ function targetsOf({ sessions, commands, sessionId }: TargetSource): Target[] {
 					},
 				],
 	);
-	const others = [{ name: "sessions", title: "Sessions" } as const, ...pages].map(
-		({ name, title }): Target => ({
+	const sessionsPage = { name: "sessions", title: "Sessions", about: "All open sessions" } as const;
+	const others = [sessionsPage, ...pages].map(
+		({ name, title, about }): Target => ({
 			key: `page:${name}`,
 			shown: title,
-			about: "Page",
+			about,
 			source: "page",
 			go: goTo({ page: name } as Route),
 		}),

@@ -6,6 +6,7 @@ export type Route =
 	| { page: "session"; sessionId: string; view: string; entryId?: string }
 	/** A session file that is only read. */
 	| { page: "stored"; path: string }
+	| { page: "usage" }
 	| { page: "server" }
 	/** `sessionId`: the session to replay at once. */
 	| { page: "replay"; sessionId?: string }
@@ -17,7 +18,7 @@ export const DEFAULT_VIEW = "conversation";
 /** Parses a hash such as `#/sessions/<id>/<view>`. An unknown hash gives the Sessions page. */
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view, entry] = hash.replace(/^#?\/?/, "").split("/");
-	if (page === "server") return { page };
+	if (page === "server" || page === "usage") return { page };
 	if (page === "stored") {
 		const path = sessionId ? tryDecode(sessionId) : undefined;
 		return path ? { page, path } : { page: "sessions" };

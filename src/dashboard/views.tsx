@@ -20,14 +20,36 @@ export const sessionViews = [
 	view("code", "Code", async () => (await import("./views/code/code-view.tsx")).CodeView),
 ];
 
+/** `about`: what the page shows, for the palette. */
 export const pages = [
-	view("server", "Server", async () => (await import("./views/server/server-view.tsx")).ServerView),
-	view(
-		"traffic",
-		"Traffic",
-		async () => (await import("./views/traffic/traffic-view.tsx")).TrafficView,
-	),
-	view("replay", "Replay", async () => (await import("./views/replay/replay-view.tsx")).ReplayView),
+	{
+		...view("usage", "Usage", async () => (await import("./views/usage/usage-view.tsx")).UsageView),
+		about: "What agents cost, and what was saved",
+	},
+	{
+		...view(
+			"server",
+			"Server",
+			async () => (await import("./views/server/server-view.tsx")).ServerView,
+		),
+		about: "Clients, rates, latency, journal, memory",
+	},
+	{
+		...view(
+			"traffic",
+			"Traffic",
+			async () => (await import("./views/traffic/traffic-view.tsx")).TrafficView,
+		),
+		about: "Conversations through the proxy",
+	},
+	{
+		...view(
+			"replay",
+			"Replay",
+			async () => (await import("./views/replay/replay-view.tsx")).ReplayView,
+		),
+		about: "A session under other policies",
+	},
 ];
 
 type Load<Props> = () => Promise<ComponentType<Props>>;

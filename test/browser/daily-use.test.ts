@@ -1,8 +1,9 @@
 /** What people do all day: see what happened, find a number, act on the context. On the demo's session. */
-import { mkdirSync, rmSync } from "node:fs";
+import { globSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { main } from "../../src/cli/main.ts";
 import { DEMO_MODEL } from "../../src/core/demo-model.ts";
 import { dollars } from "../../src/dashboard/parts/figures.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
@@ -33,6 +34,23 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		page.locator(".conversation .list").evaluate((list) => list.scrollTo(0, 0));
 	const folded = (page: Page, text: string | RegExp) =>
 		page.locator(".fold-head", { hasText: text });
+
+	/** The file of the session that was written last. */
+	function newestSession(): string {
+		const files = globSync(join(strata.server.agentDir, "sessions", "*", "*.jsonl"));
+		return files.toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)[0] ?? "";
+	}
+
+	/** What `strata replay` says that a session cost. */
+	async function replayOf(file: string): Promise<{ requests: number; billed: number }> {
+		const printed: string[] = [];
+		const print = (line: string) => void printed.push(line);
+		const terminal = { cwd: strata.server.folder, env: {}, print, printError: print, write: print };
+		expect(await main(["replay", file, "--json"], terminal), printed.join("\n")).toBe(0);
+		const { requests, policies } = JSON.parse(printed.join("\n"));
+		const billed = policies.find(({ name }: { name: string }) => name === "billed");
+		return { requests, billed: billed.dollars };
+	}
 
 	test("the folded line of a call says what it did", async () => {
 		const { page, faults } = await openDone();
@@ -74,7 +92,7 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		expect(faults).toEqual([]);
 	});
 
-	test("header, Conversation, Context and Cost show the same totals, and say that they are made up", async () => {
+	test("header, Conversation, Context, Cost, /strata cost and strata replay show the same totals, made up as they are", async () => {
 		const { page, faults } = await openDone();
 		// Each turn's bill is that of all its requests, and together they are the total.
 		const bill = page.locator(".bill");
@@ -105,7 +123,9 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		await view(page, "Cost");
 		await page.getByRole("heading", { name: "What was saved" }).waitFor();
 		const cost = page.locator(".figure", { hasText: "Total" }).first();
-		await eventually(() => cost.textContent()).toContain(`${total}14 requests made up`);
+		await eventually(() => cost.textContent()).toContain(`${total}14 requests`);
+		const soFar = page.getByRole("region", { name: "So far" });
+		await soFar.getByText("made up").waitFor();
 		await expectAccessible(page);
 
 		// A command of pi and a replay count the same requests and the same cost.
@@ -123,6 +143,12 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 			/plain input tokens: ([\d,]+)/.exec((await printed.textContent()) ?? "") ?? [];
 		const paid = (Number(plain.replaceAll(",", "")) * DEMO_MODEL.cost.input) / 1e6;
 		expect(replayed).toContain(`100.0 %${dollars(paid)}`);
+		const [, whole = ""] =
+			/\$([\d.]+) for 14 requests/.exec((await printed.textContent()) ?? "") ?? [];
+		expect(Math.abs(Number(whole) - sum)).toBeLessThan(0.005);
+		const offline = await replayOf(newestSession());
+		expect(offline.requests).toBe(14);
+		expect(dollars(offline.billed)).toBe(dollars(paid));
 		expect(faults).toEqual([]);
 	});
 

@@ -66,6 +66,17 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		expect(await letters()).toBeLessThan(400_000);
 		const wider = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 		await eventually(wider).toBeLessThanOrEqual(0);
+
+		// The turns of the Cost view are named by the same messages.
+		await page.getByRole("link", { name: "Cost", exact: true }).click();
+		const turns = page.getByRole("region", { name: "Turns", exact: true });
+		await turns.getByText("hostile <img src=x onerror=").waitFor();
+		await eventually(() => turns.locator("tbody tr").count()).toBe(3);
+		expect(await letters()).toBeLessThan(20_000);
+		expect(await turns.locator("img, script, iframe, object, embed, b").count()).toBe(0);
+		expect(await page.evaluate(() => (globalThis as { pwned?: number }).pwned)).toBeUndefined();
+		await eventually(wider).toBeLessThanOrEqual(0);
+		await expectAccessible(page);
 		expect(faults).toEqual([]);
 	});
 

@@ -20,8 +20,14 @@ const USAGE = {
 	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
 };
 
-/** The lines of a session file without its header: a conversation without branches. */
-export function sessionLines(said: readonly Said[]): object[] {
+/** The demo's model, which is there. */
+const SCRIPTED = { provider: "strata-demo", model: "scripted" };
+
+/** The lines of a session file without its header: a conversation without branches. `model`: whose answers they are. */
+export function sessionLines(
+	said: readonly Said[],
+	{ model = SCRIPTED, usage = USAGE }: { model?: typeof SCRIPTED; usage?: typeof USAGE } = {},
+): object[] {
 	let calls = 0;
 	return said.map((one, at) => {
 		if (one.role === "assistant" && one.call) calls++;
@@ -30,7 +36,10 @@ export function sessionLines(said: readonly Said[]): object[] {
 			id: `e${at}`,
 			parentId: at === 0 ? null : `e${at - 1}`,
 			timestamp: new Date(at * 1000).toISOString(),
-			message: messageOf(one, at, `call-${calls}`),
+			message: {
+				...messageOf(one, at, `call-${calls}`),
+				...(one.role === "assistant" && { ...model, usage }),
+			},
 		};
 	});
 }
@@ -55,9 +64,6 @@ function messageOf(said: Said, at: number, callId: string): object {
 		...base,
 		content: block ? [text, block] : [text],
 		api: "anthropic-messages",
-		provider: "strata-demo",
-		model: "scripted",
-		usage: USAGE,
 		stopReason: call ? "toolUse" : "stop",
 	};
 }

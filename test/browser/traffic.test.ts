@@ -42,8 +42,7 @@ describe.skipIf(browserPath === undefined)("traffic in a browser", () => {
 		await ask({ tools: [...TOOLS, "Web"], messages: [...QUESTION, ...step("b")] });
 		const misses = async () =>
 			(await cells(page, "Misses")).map(([request, cause, , , first]) => [request, cause, first]);
-		const advice =
-			"Choose the tools before the first message; each change rewrites the whole prompt.";
+		const advice = "switch tools, MCP servers and extensions between sessions, not within one";
 		await eventually(misses).toEqual([["3", `tools the tools changed${advice}`, "tool Web"]]);
 		await eventually(() => figures(page)).toMatchObject({ Misses: "1" });
 

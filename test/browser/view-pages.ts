@@ -20,6 +20,7 @@ export const ADDRESSES = {
 	context: `#/sessions/${SESSION_ID}/context`,
 	cost: `#/sessions/${SESSION_ID}/cost`,
 	code: `#/sessions/${SESSION_ID}/code`,
+	usage: "#/usage",
 	server: "#/server",
 	replay: "#/replay",
 	traffic: "#/traffic",
@@ -100,7 +101,13 @@ export async function fill(page: Page, view: View): Promise<void> {
 		await page.getByRole("region", { name: "Dependency graph" }).waitFor();
 		await page.getByRole("region", { name: "Usages" }).waitFor();
 	}
+	if (view === "usage") await page.getByRole("region", { name: "Cost by day" }).waitFor();
 	if (view === "server") {
+		await page
+			.getByRole("region", { name: "History", exact: true })
+			.locator("canvas")
+			.first()
+			.waitFor();
 		await page.getByRole("region", { name: "The latest commands" }).waitFor();
 		await page.locator(".tile").first().waitFor();
 	}

@@ -42,6 +42,12 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			"60",
 			"8.8k",
 		]);
+		// Only the view scrolls: the header stays, whatever is scrolled into view.
+		const [high = 0, visible = 0] = await page.evaluate(() => {
+			const { scrollHeight, clientHeight } = document.documentElement;
+			return [scrollHeight, clientHeight];
+		});
+		expect(high).toBe(visible);
 	});
 
 	test("requests have their own numbers over time, though only some of them are told", async () => {
@@ -183,7 +189,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await eventually(() => cells(page, "The latest commands")).toHaveLength(3);
 		await page.goto(server.url + ADDRESSES.replay);
 		// The answer that this shows was asked for after the last of the others.
-		await page.getByRole("region", { name: "Session files" }).waitFor();
+		await page.getByRole("region", { name: "Session files", exact: true }).waitFor();
 		const before = asked();
 		await page.waitForTimeout(2_500);
 		expect(asked()).toBe(before);

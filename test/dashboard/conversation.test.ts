@@ -286,6 +286,9 @@ describe("what is beside the answers", () => {
 		});
 		const failed = applyEvent(started, { ...base, aborted: false, errorMessage: "too short" });
 		expect(failed.items).toMatchObject([{ kind: "error" }]);
+		const errorMessage = "Compaction failed: too short";
+		const repeated = applyEvent(started, { ...base, aborted: false, errorMessage });
+		expect(repeated.items).toMatchObject([{ text: errorMessage }]);
 	});
 
 	test("the output of a shell command gathers under its command, of another client's under a name for it", () => {

@@ -3,6 +3,7 @@ import {
 	ago,
 	bytes,
 	dollars,
+	dollarsAligned,
 	duration,
 	short,
 	shortPath,
@@ -21,6 +22,15 @@ test.each([
 	[-2, "−$2.00"],
 ])("%d dollars are %s", (amount, text) => expect(dollars(amount)).toBe(text));
 
+test("dollars of one column have the same number of decimals, which the largest decides", () => {
+	const aligned = (...amounts: (number | undefined)[]) =>
+		amounts.flatMap((amount) => (amount === undefined ? [] : dollarsAligned(amounts)(amount)));
+	expect(aligned(0.5, 0.1234, undefined, 0)).toEqual(["$0.5000", "$0.1234", "$0.0000"]);
+	expect(aligned(12.5, -0.25, 0.001)).toEqual(["$12.50", "−$0.25", "<$0.01"]);
+	expect(aligned(0.00002)).toEqual(["$0.000020"]);
+	expect(dollarsAligned([])(0)).toBe("$0.00");
+});
+
 test.each([
 	[0, "0"],
 	[999, "999"],
@@ -35,6 +45,10 @@ test("bytes, times and paths are short", () => {
 		"340 ms",
 		"2 min",
 		"2 h",
+	]);
+	const days = (count: number) => duration(count * 86_400_000);
+	expect([days(5), days(59), days(90), days(729), days(20_774)]).toEqual([
+		...["5 d", "59 d", "2 mo", "23 mo", "56 y"],
 	]);
 	expect([ago(0, 1_000), ago(0, 120_000)]).toEqual(["just now", "2 min ago"]);
 	expect([ago(9e12, 1_000), ago(Number.NaN, 1_000)]).toEqual(["just now", "–"]);

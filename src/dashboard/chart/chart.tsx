@@ -3,6 +3,7 @@ import "./chart.css";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { PlainText } from "../parts/text.tsx";
 import { theme } from "../theme.ts";
 
 interface ChartProps {
@@ -14,9 +15,15 @@ interface ChartProps {
 	readonly shape: "areas" | "columns" | "lines";
 	/** The x values: increasing integers. */
 	readonly numbers: readonly number[];
+	/** What an x value is called; shorter below the axis. Default: the number. */
+	nameOf?(number: number, isBelowAxis: boolean): string;
+	/** Possible distances of the labels below the x axis, whole numbers. */
+	readonly steps?: readonly number[];
 	readonly rows: readonly ChartRow[];
 	readonly marks?: readonly (number | null)[];
 	readonly marksName?: string;
+	/** A CSS variable. Default: that of bad news. */
+	readonly marksColour?: string;
 	readonly height?: number;
 	/** The name of the y axis, such as `Tokens`. */
 	readonly quantity: string;
@@ -27,7 +34,8 @@ interface ChartProps {
 
 interface ChartRow {
 	readonly name: string;
-	readonly values: readonly number[];
+	/** `null`: nothing is known, and a line is interrupted. */
+	readonly values: readonly (number | null)[];
 	/** A CSS variable, such as `--series-1`. */
 	readonly colour: string;
 }
@@ -67,22 +75,26 @@ export function Chart(props: ChartProps) {
 }
 
 function Readout(props: ChartProps & { pointed: Signal<number | null> }) {
-	const { unit, numbers, rows, marks, marksName, pointed, format } = props;
+	const { unit, numbers, rows, marks, marksName, marksColour = BAD, pointed, format } = props;
+	const { nameOf = String } = props;
 	const at = pointed.value ?? numbers.length - 1;
+	const number = numbers[at];
+	const text = (value: number | null | undefined) => (value === null ? "–" : format(value ?? 0));
 	return (
 		<figcaption class="chart-readout small soft">
 			<span class="chart-at number">
-				{unit} {numbers[at] ?? "–"}
+				{unit} {number === undefined ? "–" : nameOf(number, false)}
 			</span>
 			{rows.map(({ name, values, colour }) => (
 				<span class="chart-name line" key={name}>
 					<Swatch colour={colour} />
-					{name} <b class="number">{format(values[at] ?? 0)}</b>
+					<PlainText class="one-line" text={name} max={60} />{" "}
+					<b class="number">{text(values[at])}</b>
 				</span>
 			))}
 			{marks && marksName && (
 				<span class="chart-name line">
-					<Swatch colour="--bad" isRound />
+					<Swatch colour={marksColour} isRound />
 					{marksName}
 				</span>
 			)}
@@ -109,9 +121,13 @@ function plotData({ shape, numbers, rows, marks }: ChartProps): uPlot.AlignedDat
 }
 
 function plotOptions(
-	{ shape, rows, marks, unit, quantity, link, format }: ChartProps,
+	props: ChartProps,
 	colourOf: ColourOf,
 ): Omit<uPlot.Options, "width" | "height"> {
+	const { shape, numbers, rows, marks, unit, quantity, link, format } = props;
+	const { nameOf = String, steps = WHOLE_STEPS, marksColour = BAD } = props;
+	// Numbers of requests or tokens have no halves.
+	const isWhole = rows.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0)));
 	const font = `11px ${getComputedStyle(document.body).fontFamily}`;
 	const axis = {
 		stroke: colourOf("--text-soft"),
@@ -123,14 +139,15 @@ function plotOptions(
 		ticks: { show: false },
 	};
 	const series = rows.map((row) => seriesOf(row, shape, colourOf));
-	const bad = colourOf("--bad");
+	const marked = colourOf(marksColour);
 	const markSeries: uPlot.Series = {
 		label: "marks",
-		stroke: bad,
+		stroke: marked,
 		paths: () => null,
-		points: { show: true, size: 8, width: 0, fill: bad },
+		points: { show: true, size: 8, width: 0, fill: marked },
 	};
-	const pad = shape === "columns" ? 0.6 : 0;
+	const [first = 0, second = first + 1] = numbers;
+	const pad = shape === "columns" ? 0.6 * (second - first) : 0; // room for half a column at each end
 	return {
 		legend: { show: false },
 		cursor: {
@@ -158,28 +175,45 @@ function plotOptions(
 				? rows.slice(1).map((_, at) => ({ series: [at + 2, at + 1] as uPlot.Band.Bounds }))
 				: [],
 		axes: [
-			{ ...axis, label: unit, size: 26, space: 60, incrs: WHOLE_STEPS, grid: { show: false } },
+			{
+				...axis,
+				...{ label: unit, size: 26, space: 70, grid: { show: false } },
+				incrs: [...steps],
+				values: (_, splits) => splits.map((split) => nameOf(split, true)),
+			},
 			// The size is fixed, because uPlot's own guess clips labels of five digits.
-			{ ...axis, label: quantity, size: 58, space: 34, values: (_, splits) => splits.map(format) },
+			{
+				...axis,
+				...{ label: quantity, size: 58, space: 34 },
+				...(isWhole && { incrs: WHOLE_STEPS }),
+				values: (_, splits) => splits.map(format),
+			},
 		],
 	};
 }
 
-const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+const WHOLE_STEPS = Array.from({ length: 10 }, (_, at) =>
+	[1, 2, 5].map((one) => one * 10 ** at),
+).flat();
+const BAD = "--bad";
 
 function seriesOf(row: ChartRow, shape: ChartProps["shape"], colourOf: ColourOf): uPlot.Series {
 	const colour = colourOf(row.colour);
 	const base = { label: row.name, stroke: colour, points: { show: false } };
-	if (shape === "lines") return { ...base, width: 2, points: { show: row.values.length < 3 } };
+	if (shape === "lines") {
+		// A line of one point is invisible.
+		const known = row.values.filter((value) => value !== null);
+		return { ...base, width: 2, points: { show: known.length < 3 } };
+	}
 	const bars = shape === "columns" ? uPlot.paths.bars?.({ size: [0.85, 48], gap: 1 }) : undefined;
 	return { ...base, width: shape === "areas" ? 1 : 0, fill: colour, ...(bars && { paths: bars }) };
 }
 
-export function stacked(rows: readonly (readonly number[])[]): number[][] {
+export function stacked(rows: readonly (readonly (number | null)[])[]): number[][] {
 	const sums: number[] = [];
 	return rows.map((row) =>
 		row.map((value, at) => {
-			const sum = (sums[at] ?? 0) + (Number.isFinite(value) ? value : 0);
+			const sum = (sums[at] ?? 0) + (Number.isFinite(value) ? Number(value) : 0);
 			sums[at] = sum;
 			return sum;
 		}),

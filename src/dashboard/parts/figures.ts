@@ -6,10 +6,37 @@ export { counted as formatNumberOf, grouped as formatCount, short } from "../../
 export function dollars(amount: number): string {
 	if (amount === 0) return "$0";
 	const size = Math.abs(amount);
-	const digits = size >= 0.995 ? 2 : size >= 0.00095 ? 4 : 6;
+	const digits = decimalsOf(size);
 	// Drops trailing zeros, but keeps two decimals.
 	const text = size.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1");
 	return `${amount < 0 ? "−" : ""}$${text}`;
+}
+
+/**
+ * Formats the amounts of one column with the same number of decimals, so that they line up. The largest
+ * decides: a column that goes beyond a dollar has cents.
+ */
+export function dollarsAligned(
+	amounts: readonly (number | undefined)[],
+): (amount: number) => string {
+	const largest = Math.max(0, ...amounts.map((amount) => Math.abs(amount ?? 0)));
+	const digits = largest === 0 ? 2 : decimalsOf(largest);
+	return (amount) => {
+		const text = Math.abs(amount).toFixed(digits);
+		if (amount !== 0 && Number(text) === 0) return `<$${(10 ** -digits).toFixed(digits)}`;
+		return `${amount < 0 ? "−" : ""}$${text}`;
+	};
+}
+
+/** The same for prices, which may be in tokens. */
+export function pricesAligned(prices: readonly Parameters<typeof formatPrice>[0][]) {
+	const format = dollarsAligned(prices.map((price) => price.dollars));
+	return (price: Parameters<typeof formatPrice>[0]) =>
+		price.dollars === undefined ? formatPrice(price) : format(price.dollars);
+}
+
+function decimalsOf(size: number): number {
+	return size >= 0.995 ? 2 : size >= 0.00095 ? 4 : 6;
 }
 
 /** Formats a number of bytes: `950 B`, `12.3 kB`. */
@@ -18,13 +45,15 @@ export function bytes(count: number): string {
 	return /[kMG]$/.test(text) ? `${text.slice(0, -1)} ${text.slice(-1)}B` : `${text} B`;
 }
 
-/** Formats a duration: `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`. */
+/** Formats a duration: `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`, `7 mo`, `2 y`. */
 export function duration(ms: number): string {
 	if (ms < 1000) return `${Math.round(ms)} ms`;
 	if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
 	if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
 	if (ms < 86_400_000) return `${Math.round(ms / 3_600_000)} h`;
-	return `${Math.round(ms / 86_400_000)} d`;
+	const days = Math.round(ms / 86_400_000);
+	if (days < 60) return `${days} d`;
+	return days < 730 ? `${Math.floor(days / 30.44)} mo` : `${Math.floor(days / 365.25)} y`;
 }
 
 /** Formats a past time: `just now`, `4 min ago`. A future time is `just now`, an invalid time `–`. */

@@ -323,7 +323,8 @@ function compactionEnded(
 		return added(next, { kind: "summary", key, origin: "compaction", text: summary, tokensBefore });
 	}
 	if (aborted || !errorMessage) return next;
-	const text = `Compaction failed: ${errorMessage}`;
+	// Some of pi's messages begin with these words.
+	const text = `Compaction failed: ${errorMessage.replace(/^Compaction failed: /, "")}`;
 	return added(next, { kind: "error", key: `error:${text}`, text });
 }
 

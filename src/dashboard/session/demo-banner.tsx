@@ -47,9 +47,12 @@ export function DemoBanner({
 	);
 }
 
+/** The provider of the demo's model. */
+export const DEMO_PROVIDER = "strata-demo";
+
 /** Whether the model is the demo's. A server with the demo's model offers no other model. */
 export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
-	return model?.provider === "strata-demo";
+	return model?.provider === DEMO_PROVIDER;
 }
 
 /** Marks an amount of money that no provider charged. */

@@ -10,6 +10,7 @@ import { PlainText } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { DEFAULT_VIEW, hrefOf, navigate } from "../route.ts";
 import { conversationOf } from "../session/conversation.ts";
+import { DEMO_PROVIDER } from "../session/demo-banner.tsx";
 import type { RowActions } from "../session/row-parts.tsx";
 import { estimatedHeight, RowView, rowsOf } from "../session/row-view.tsx";
 
@@ -96,5 +97,5 @@ function Stored({ data }: { data: ReadSession }) {
 }
 
 function isDemoAnswer(message: unknown): boolean {
-	return (message as { provider?: unknown } | undefined)?.provider === "strata-demo";
+	return (message as { provider?: unknown } | undefined)?.provider === DEMO_PROVIDER;
 }

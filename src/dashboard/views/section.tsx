@@ -2,19 +2,25 @@ import "./views.css";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { Button } from "../parts/controls.tsx";
+import { MadeUp } from "../session/demo-banner.tsx";
 
 interface SectionProps {
 	readonly title: string;
 	readonly aside?: ComponentChildren;
+	/** All dollars in the section are those of the demo. */
+	readonly isMadeUp?: boolean;
 	readonly children: ComponentChildren;
 }
 
-export function Section({ title, aside, children }: SectionProps) {
+export function Section({ title, aside, isMadeUp = false, children }: SectionProps) {
 	const id = useId();
 	return (
 		<section class="card view-section" aria-labelledby={id}>
 			<div class="section-head row">
-				<h2 id={id}>{title}</h2>
+				<div class="line">
+					<h2 id={id}>{title}</h2>
+					<MadeUp isShown={isMadeUp} />
+				</div>
 				{aside}
 			</div>
 			{children}

@@ -11,6 +11,8 @@ export interface Column<Row> {
 	readonly align?: "right";
 	readonly isRowHeader?: boolean;
 	readonly hidesTitle?: boolean;
+	/** Beside the title. */
+	readonly mark?: ComponentChildren;
 	/** `roomy`: hidden on a phone. `wide`: breaks long words. `soft`, `plain`: colour and weight of text. */
 	readonly class?: string;
 }
@@ -66,6 +68,7 @@ export function Table<Row>(props: TableProps<Row>) {
 									<span class={column.hidesTitle ? "hidden-text" : "column-title"}>
 										{column.title}
 									</span>
+									{column.mark !== undefined && <> {column.mark}</>}
 								</th>
 							))}
 						</tr>

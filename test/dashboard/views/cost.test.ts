@@ -7,11 +7,8 @@ import {
 	missRows,
 	promptSeries,
 } from "../../../src/dashboard/views/cost/cost-charts.tsx";
-import {
-	piAloneNote,
-	savedTokens,
-	savingsRows,
-} from "../../../src/dashboard/views/cost/cost-view.tsx";
+import { piAloneNote, sessionSaved } from "../../../src/dashboard/views/cost/cost-view.tsx";
+import { savedTokens, savingsRows } from "../../../src/dashboard/views/cost/system-savings.tsx";
 import type { Data } from "../../../src/protocol/index.ts";
 import { MISS_CAUSES } from "../../../src/text/miss-causes.ts";
 
@@ -155,4 +152,18 @@ test("a saving that nobody can measure is a dash, and none is a zero", () => {
 	expect(savedTokens({ tokens: 0, unmeasured: 3 })).toBe("–");
 	expect(savedTokens({ tokens: 1200, unmeasured: 3 })).toBe("1.2k");
 	expect(savedTokens({ tokens: 0 })).toBe("0");
+});
+
+describe("what a session saved by system", () => {
+	const savings = (tokens: number) =>
+		({ pruning: { tokens }, readCache: { tokens: 0 } }) as Data<"Savings">;
+
+	test("has dollars of the bills and tokens of the texts; a system that did nothing is left out", () => {
+		const saved = { pruning: price(10, -0.5), readCache: price(20, 0.25) };
+		expect(sessionSaved({ saved }, savings(700))).toEqual({
+			readCache: { dollars: 0.25, tokens: 0 },
+			pruning: { dollars: -0.5, tokens: 700 },
+		});
+		expect(sessionSaved({}, undefined)).toEqual({});
+	});
 });

@@ -7,7 +7,7 @@ import type { Piece } from "../../../src/dashboard/views/context/piece-bar.ts";
 import { windowRows } from "../../../src/dashboard/views/context/window-now.tsx";
 import { savedAmount, totalDollars } from "../../../src/dashboard/views/cost/cost-view.tsx";
 import { headlineOf } from "../../../src/dashboard/views/replay/replay-report.tsx";
-import { isShown, sessionNames } from "../../../src/dashboard/views/server/server-view.tsx";
+import { isShown, sessionNames } from "../../../src/dashboard/views/server/recent-commands.tsx";
 
 const piece = (more: Partial<Piece>): Piece => ({
 	...{ id: "e", kind: "read", label: "read", tokens: 1, sinceMs: 0, callId: "c1" },

@@ -30,6 +30,7 @@ export function sampleAnswers(now = Date.now()): Answers {
 		...codeAnswers(now),
 		...serverAnswers(now),
 		...trafficAnswers(now),
+		...usageAnswers(now),
 		replay_session: REPORT,
 		list_agent_sessions: ({ filter, after }) => pageOfFiles(now, String(filter ?? ""), after),
 		list_stored_sessions: {
@@ -174,9 +175,26 @@ function costAnswers(now: number): Answers {
 		...{ enabled: true, times, tokens, dollars: tokens * 3e-6 },
 		details: details.map(([label, count, own]) => ({ label, times: count, tokens: own })),
 	});
+	const turns = Array.from({ length: 6 }, (_, at): Data<"CostTurn"> => {
+		const own = requests.slice(6 * at, 6 * at + 6);
+		const all = (pick: (request: Data<"CostRequest">) => number) =>
+			own.reduce((total, request) => total + pick(request), 0);
+		return {
+			...{ turn: at + 1, entryId: `e${at}`, firstRequest: 6 * at + 1, requests: own.length },
+			prompt: at === 2 ? HOSTILE : `Please do step ${at + 1} of the plan`,
+			read: all(({ read }) => read),
+			write: all(({ write }) => write),
+			input: all(({ input }) => input),
+			output: all(({ output }) => output),
+			dollars: all(({ cost, outputDollars = 0 }) => (cost.dollars ?? 0) + outputDollars),
+			misses: own.filter(({ miss }) => miss).length,
+			saved: { tokens: 900, dollars: at === 4 ? -0.02 : 0.01 },
+		};
+	});
 	return {
 		get_cost: {
 			requests,
+			turns,
 			totals: {
 				requests: requests.length,
 				read: sum(({ read }) => read),
@@ -190,6 +208,10 @@ function costAnswers(now: number): Answers {
 				misses: 2,
 				missedTokens: 40_500,
 				missCost: { tokens: 46_575, dollars: 0.139725 },
+				saved: {
+					readCache: { tokens: 9_000, dollars: 0.31 },
+					pruning: { tokens: -1_000, dollars: -0.04 },
+				},
 			},
 		},
 		get_savings: {
@@ -331,6 +353,7 @@ function serverAnswers(now: number): Answers {
 				memory: { rssBytes: 213_000_000, heapUsedBytes: 88_000_000, externalBytes: 9_000_000 },
 			};
 		},
+		get_metrics_history: ({ minutes }: Sent) => historyOf(Number(minutes ?? 60), now),
 		health_check: { status: "ok", problems: [], uptimeMs: 1, sessions: 1 },
 		get_startup_recovery: {
 			...{ startedAtMs: now - 125 * MINUTE, crashed: true, sessions: 4 },
@@ -355,6 +378,67 @@ function serverAnswers(now: number): Answers {
 			returned: 3,
 			truncated: false,
 		},
+	};
+}
+
+/** A server that stood still for a while in the middle. */
+function historyOf(minutes: number, now: number): Data<"MetricsHistory"> {
+	const size = Math.ceil(minutes / 240);
+	const last = Math.floor(now / MINUTE / size);
+	const count = Math.ceil(minutes / size);
+	const points = Array.from({ length: count }, (_, at) => ({
+		...{
+			atMs: (last - count + 1 + at) * size * MINUTE,
+			finished: 20 + (at % 7) * 9,
+			failed: at % 5,
+		},
+		...{ events: 90, clients: 1 + (at % 3), sessions: 2, rssBytes: 2e8 + 1e5 * at },
+		...{ heapUsedBytes: 8e7 + 3e6 * (at % 9), journalBytes: 5e6 + 1e4 * at },
+		...(at % 11 > 0 && { latencyMs: { p50: 0.4 + (at % 4) / 10, p99: 20 + (at % 13) } }),
+		...(at === Math.ceil(count * 0.6) && { started: true as const }),
+	}));
+	return {
+		minutes: size,
+		points: points.filter((_, at) => at < count * 0.5 || at >= count * 0.6),
+	};
+}
+
+function usageAnswers(now: number): Answers {
+	const dayAt = (daysAgo: number) =>
+		new Date(now - daysAgo * 1440 * MINUTE).toISOString().slice(0, 10);
+	const rows = (days: number) =>
+		Array.from({ length: Math.min(days, 60) }, (_, at): Data<"UsageRow">[] =>
+			["claude-opus-5", `haiku ${HOSTILE}`, "unknown-model"]
+				.slice(0, 1 + (at % 3))
+				.map((id, m) => ({
+					...{ day: dayAt(at), agent: m === 0 ? "pi" : "claude-code", model: `anthropic/${id}` },
+					project: at % 4 === 0 ? `/home/me/${HOSTILE}` : `/home/me/projects/app-${at % 3}`,
+					...{ requests: 40 - at / 2, unpriced: m === 2 ? 3 : 0, misses: at % 4 },
+					...{ read: 900_000, write: 80_000, input: 2_000, output: 30_000 },
+					...(m < 2 && { dollars: 4.2 - at / 20, missDollars: (at % 4) * 0.11 }),
+				})),
+		).flat();
+	const sums = (times: number): Data<"SavedSums"> => ({
+		...{ requests: 31 * times, dollars: 4.2 * times, unpriced: times > 1 ? 2 : 0 },
+		saved: {
+			readCache: { tokens: 48_000 * times, dollars: 0.61 * times },
+			birth: { tokens: 9_000 * times, dollars: 0.12 * times },
+			pruning: { tokens: 22_000 * times, dollars: -0.05 * times },
+		},
+	});
+	return {
+		get_usage: ({ days }: Sent) => ({
+			rows: rows(Number(days ?? 60)),
+			...{ truncated: days === undefined, files: 120, failed: 1 },
+			unpricedModels: ["anthropic/unknown-model"],
+		}),
+		get_saved: ({ days }: Sent) => ({
+			...{ today: sums(1), all: sums(40), budget: 5 },
+			days: Array.from({ length: Math.min(Number(days), 20) }, (_, at) => ({
+				day: dayAt(at),
+				...sums(1),
+			})).reverse(),
+		}),
 	};
 }
 

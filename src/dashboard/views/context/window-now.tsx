@@ -176,6 +176,9 @@ export function KindName({ kind }: { kind: Data<"ContextKind"> }) {
 	);
 }
 
+/** Below this share of the bar, a gap would hide the piece on a phone. */
+const THIN = 1 / 120;
+
 /** Draws the pieces to scale; a strip below shows how much of each is cached. Pointer or arrow keys choose one; click or Enter opens it. */
 function PieceBar({ bar, onShow }: { bar: Bar; onShow: OnShow }) {
 	const [pointedId, setPointedId] = useState<string>();
@@ -216,7 +219,7 @@ function PieceBar({ bar, onShow }: { bar: Bar; onShow: OnShow }) {
 					{rectangles.map(({ kind, start, width, cached }) => (
 						<g key={start}>
 							<rect
-								class="piece"
+								class={width < THIN ? "piece is-thin" : "piece"}
 								x={start * 1000}
 								width={width * 1000}
 								height="46"

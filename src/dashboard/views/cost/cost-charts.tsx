@@ -1,20 +1,28 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
-import { missAdvice } from "../../../text/miss-advice.ts";
-import { MISS_CAUSES } from "../../../text/miss-causes.ts";
+import { MISS_CAUSES, missAdvice } from "../../../text/miss-causes.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Fold } from "../../parts/controls.tsx";
-import { ago, dollars, formatPrice, short } from "../../parts/figures.ts";
+import { ago, dollars, pricesAligned, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
+import { MadeUp } from "../../session/demo-banner.tsx";
 import { Section, useNow } from "../section.tsx";
 import { type Column, type Columns, Table } from "../table.tsx";
 
-export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
+interface CostProps {
+	readonly cost: Data<"Cost">;
+	readonly hasMadeUpPrices: boolean;
+}
+
+export function CostCharts({ cost, hasMadeUpPrices }: CostProps) {
 	const bill = useMemo(() => billSeries(cost), [cost]);
 	return (
 		<div class="two-columns">
 			<PromptChart cost={cost} />
-			<Section title={bill.unit === "dollars" ? "Cumulative cost" : "Cumulative cost, in tokens"}>
+			<Section
+				title={bill.unit === "dollars" ? "Cumulative cost" : "Cumulative cost, in tokens"}
+				isMadeUp={hasMadeUpPrices && bill.unit === "dollars"}
+			>
 				<Chart
 					label="Cumulative cost of the prompts, compared with pi alone and with no cache"
 					unit="Request"
@@ -26,7 +34,7 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 					format={bill.unit === "dollars" ? dollars : short}
 				/>
 			</Section>
-			<RequestTable cost={cost} />
+			<RequestTable cost={cost} hasMadeUpPrices={hasMadeUpPrices} />
 		</div>
 	);
 }
@@ -59,26 +67,29 @@ type Counted = Pick<Data<"CostRequest">, "model" | "read" | "write" | "input" | 
 
 export const TOKEN_COLUMNS: Columns<readonly [number: number, request: Counted]> = [
 	{ title: "#", cell: ([number]) => number, align: "right", isRowHeader: true },
-	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} max={80} /> },
+	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} max={80} />, class: "roomy" },
 	["Read", ([, { read }]) => short(read)],
 	["Written", ([, { write }]) => short(write)],
-	["Uncached", ([, { input }]) => short(input)],
+	["Uncached", ([, { input }]) => short(input), "roomy"],
 	["Answer", ([, { output }]) => short(output)],
 ];
 
-const REQUEST_COLUMNS: Columns<NumberedRequest> = [
-	...TOKEN_COLUMNS,
-	["Cost", ([, { cost }]) => formatPrice(cost)],
-	["Pi alone", ([, { appendOnlyCost }]) => formatPrice(appendOnlyCost)],
-	["No cache", ([, { noCacheCost }]) => formatPrice(noCacheCost)],
-	{ title: "Thinking", cell: ([, { thinkingDropped: n }]) => n && `${n} dropped` },
-	{
-		title: "Miss",
-		cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} max={80} />,
-	},
-];
+function requestColumns(requests: readonly Data<"CostRequest">[]): Columns<NumberedRequest> {
+	const format = pricesAligned(requests.map(({ noCacheCost }) => noCacheCost));
+	return [
+		...TOKEN_COLUMNS,
+		["Cost", ([, { cost }]) => format(cost)],
+		["Pi alone", ([, { appendOnlyCost }]) => format(appendOnlyCost)],
+		["No cache", ([, { noCacheCost }]) => format(noCacheCost)],
+		{ title: "Thinking", cell: ([, { thinkingDropped: n }]) => n && `${n} dropped` },
+		{
+			title: "Miss",
+			cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} max={80} />,
+		},
+	];
+}
 
-function RequestTable({ cost: { requests, totals } }: { cost: Data<"Cost"> }) {
+function RequestTable({ cost: { requests, totals }, hasMadeUpPrices }: CostProps) {
 	const [isOpen, setIsOpen] = useState(false);
 	const latest = requests
 		.slice(-MAX_LINES)
@@ -86,27 +97,44 @@ function RequestTable({ cost: { requests, totals } }: { cost: Data<"Cost"> }) {
 		.map((request, at): NumberedRequest => [totals.requests - at, request]);
 	return (
 		<div class="card all-columns">
-			<Fold summary="Requests as a table" isOpen={isOpen} onToggle={setIsOpen}>
+			<Fold
+				summary={
+					<>
+						Requests as a table <MadeUp isShown={hasMadeUpPrices && isOpen} />
+					</>
+				}
+				isOpen={isOpen}
+				onToggle={setIsOpen}
+			>
 				<Table
 					label="The latest requests"
 					rows={latest}
 					keyOf={([number]) => number}
-					columns={REQUEST_COLUMNS}
+					columns={requestColumns(requests)}
 				/>
 			</Fold>
 		</div>
 	);
 }
 
-export function MissTable({ cost }: { cost: Bills }) {
+interface MissTableProps {
+	readonly cost: Bills;
+	readonly hasMadeUpPrices?: boolean;
+}
+
+export function MissTable({ cost, hasMadeUpPrices = false }: MissTableProps) {
 	const { requests, totals } = cost;
 	const rows = useMemo(() => missRows(cost), [cost]);
+	const format = pricesAligned(rows.map((row) => row.cost));
 	const now = useNow();
 	// In a long session the totals cover more requests than the list.
 	const listed =
 		requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
 	return (
-		<Section title="Misses and their causes">
+		<Section
+			title="Misses and their causes"
+			isMadeUp={hasMadeUpPrices && rows.some((row) => row.cost.dollars !== undefined)}
+		>
 			{rows.length === 0 ? (
 				<p class="soft">No cache misses{listed}.</p>
 			) : (
@@ -119,8 +147,8 @@ export function MissTable({ cost }: { cost: Bills }) {
 						{ title: "Request", cell: ({ number }) => number, align: "right", isRowHeader: true },
 						CAUSE_COLUMN,
 						["Tokens", ({ tokens }) => short(tokens)],
-						["Cost", (row) => formatPrice(row.cost)],
-						DIFFERENCE_COLUMN,
+						["Cost", (row) => format(row.cost)],
+						...(rows.some(({ changed }) => changed !== undefined) ? [DIFFERENCE_COLUMN] : []),
 						["When", ({ atMs }) => ago(atMs, now), "soft"],
 					]}
 				/>

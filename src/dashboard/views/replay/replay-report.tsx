@@ -8,9 +8,11 @@ import {
 	formatNumberOf,
 	formatPrice,
 	formatShare,
+	pricesAligned,
 	short,
 } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
+import { DEMO_PROVIDER } from "../../session/demo-banner.tsx";
 import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "../cost/cost-charts.tsx";
 import { Section } from "../section.tsx";
 import { type Column, type Columns, FILE_COLUMN, Table } from "../table.tsx";
@@ -23,9 +25,10 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 	const { misses, duplicateReads, sessions } = report;
 	const missed = useMemo(() => missRows(report), [report]);
 	const parts = useMemo(() => partRows(report), [report]);
+	const isMadeUp = report.models.some(({ name }) => name.startsWith(`${DEMO_PROVIDER}/`));
 	return (
 		<>
-			<Section title="Actual and simulated cost">
+			<Section title="Actual and simulated cost" isMadeUp={isMadeUp}>
 				<p>
 					<PlainText as="b" text={file} max={200} />{" "}
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
@@ -36,7 +39,7 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 					label="Policies"
 					rows={isOpen ? lines : lines.filter(({ name }) => MAIN.has(name))}
 					keyOf={({ name }) => name}
-					columns={POLICY_COLUMNS}
+					columns={policyColumns(lines)}
 				/>
 				{lines.some(({ name }) => !MAIN.has(name)) && (
 					<Button
@@ -191,10 +194,20 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 		),
 		class: "policy-bar roomy",
 	},
-	["Cost", ({ cost, dollars }) => formatPrice({ tokens: cost, dollars })],
-	["Cached", ({ readShare }) => formatShare(readShare), "roomy"],
-	["Largest prompt", ({ maxContext }) => short(maxContext), "roomy"],
 ];
+
+function policyColumns(lines: readonly PolicyLine[]): Columns<PolicyLine> {
+	const priceOf = ({ cost, dollars }: PolicyLine) => ({ tokens: cost, dollars });
+	// The decimals of what most people compare with: other policies may be far dearer.
+	const plain = lines.filter(({ name }) => name === "append-only");
+	const format = pricesAligned((plain.length > 0 ? plain : lines).map(priceOf));
+	return [
+		...POLICY_COLUMNS,
+		["Cost", (line) => format(priceOf(line))],
+		["Cached", ({ readShare }) => formatShare(readShare), "roomy"],
+		["Largest prompt", ({ maxContext }) => short(maxContext), "roomy"],
+	];
+}
 
 function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 	const { numbers, rows } = useMemo(() => {

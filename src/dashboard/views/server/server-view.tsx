@@ -3,10 +3,8 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
-import { Button } from "../../parts/controls.tsx";
 import {
 	ago,
-	baseName,
 	bytes,
 	duration,
 	errorMessage,
@@ -15,15 +13,22 @@ import {
 	formatNumberOf,
 } from "../../parts/figures.ts";
 import { Answered, Empty, Problem } from "../../parts/notices.tsx";
-import { PlainText, visibleString } from "../../parts/text.tsx";
 import { createRefresher } from "../../refresher.ts";
-import { DEFAULT_VIEW, hrefOf } from "../../route.ts";
-import { Choice, Section, useNow } from "../section.tsx";
-import { type Column, type Columns, Table } from "../table.tsx";
+import { Section, useNow } from "../section.tsx";
+import { History } from "./history.tsx";
+import {
+	RecentCommands,
+	SessionName,
+	type SessionNames,
+	sessionNames,
+} from "./recent-commands.tsx";
+import { Servers } from "./servers.tsx";
 
 export function ServerView() {
 	const { samples, error } = useSamples();
 	const latest = samples.at(-1)?.metrics;
+	const sessions = useAnswer("list_sessions", {}).data?.sessions;
+	const names = useMemo(() => sessionNames(sessions ?? []), [sessions]);
 	return (
 		<div class="sheet view">
 			<h1>Server</h1>
@@ -33,9 +38,11 @@ export function ServerView() {
 			</Answered>
 			{!latest && error === undefined && <Empty>Loading…</Empty>}
 			{latest && <Now samples={samples} latest={latest} />}
+			{latest?.servers && <Servers servers={latest.servers} />}
+			<History />
 			{latest && <Counts commands={latest.commands} />}
-			<Recovery />
-			<RecentCommands />
+			<Recovery names={names} />
+			<RecentCommands names={names} />
 		</div>
 	);
 }
@@ -151,7 +158,7 @@ function Counts({ commands }: Pick<Metrics, "commands">) {
 
 const MAX_LISTED = 20;
 
-function Recovery() {
+function Recovery({ names }: SessionNames) {
 	const answer = useAnswer("get_startup_recovery", {});
 	const now = useNow();
 	return (
@@ -173,7 +180,7 @@ function Recovery() {
 										<li key={command.commandId} class="row">
 											<code>{command.commandType}</code>
 											{command.sessionId !== undefined && (
-												<PlainText class="soft" text={command.sessionId} max={100} />
+												<SessionName id={command.sessionId} name={names.get(command.sessionId)} />
 											)}
 										</li>
 									))}
@@ -194,153 +201,6 @@ export function startupSummary(recovery: Pick<Data<"StartupRecovery">, "crashed"
 	const ended = crashed ? "did not shut down cleanly" : "shut down cleanly";
 	const left = formatNumberOf(sessions, "session was", "sessions were");
 	return `The previous process ${ended}; ${left} found.`;
-}
-
-const FIRST_COMMANDS = 25;
-const MAX_COMMANDS = 500;
-
-function RecentCommands() {
-	const [limit, setLimit] = useState(FIRST_COMMANDS);
-	const [session, setSession] = useState("");
-	const [shown, setShown] = useState<Shown>("changes");
-	// More than are shown, because most commands are reads.
-	const asked = shown === "all" ? limit : MAX_COMMANDS;
-	const fields = { limit: asked, ...(session !== "" && { sessionIdFilter: session }) };
-	const answer = useAnswer("get_command_history", fields);
-	const sessions = useAnswer("list_sessions", {}).data?.sessions;
-	const names = useMemo(() => sessionNames(sessions ?? []), [sessions]);
-	const { isLoading, refresh } = answer;
-	const now = useNow();
-	const more = () => setLimit(Math.min(MAX_COMMANDS, limit * 4));
-	return (
-		<Section
-			title="Commands"
-			aside={<Button class="small" disabled={isLoading} onClick={refresh} label="Refresh" />}
-		>
-			<div class="row">
-				<Choice
-					label="Which commands"
-					values={{ changes: "Changes", failed: "Failed", all: "All" }}
-					chosen={shown}
-					onChoose={setShown}
-				/>
-				<select
-					aria-label="Session"
-					value={session}
-					onChange={(event) => setSession(event.currentTarget.value)}
-				>
-					<option value="">All sessions</option>
-					{[...names].map(([id, name]) => (
-						<option key={id} value={id}>
-							{visibleString(name)}
-						</option>
-					))}
-				</select>
-			</div>
-			<Answered answer={answer}>
-				{({ entries, truncated }) => {
-					const wanted = entries.filter((entry) => isShown(entry, shown));
-					return (
-						<>
-							{wanted.length === 0 ? (
-								<p class="soft">
-									{entries.length === 0
-										? "There are no commands in the journal yet."
-										: "None of the latest commands is of this kind."}
-								</p>
-							) : (
-								<Table
-									label="The latest commands"
-									rows={wanted.slice(0, limit)}
-									keyOf={({ commandId, atMs }) => `${commandId} ${atMs}`}
-									columns={[
-										COMMAND_COLUMN,
-										{
-											title: "Session",
-											cell: ({ sessionId }) =>
-												sessionId !== undefined && (
-													<SessionName id={sessionId} name={names.get(sessionId)} />
-												),
-											class: "soft roomy",
-										},
-										...COLUMNS,
-										["When", ({ atMs }) => ago(atMs, now), "soft"],
-									]}
-								/>
-							)}
-							{(wanted.length > limit || truncated) && limit < MAX_COMMANDS && (
-								<Button class="small" disabled={isLoading} onClick={more} label="Show more" />
-							)}
-						</>
-					);
-				}}
-			</Answered>
-		</Section>
-	);
-}
-
-type Shown = "changes" | "failed" | "all";
-
-/** Reads say what the page shows; changes are what happened. */
-export function isShown(
-	{ commandType, success }: Pick<Data<"CommandHistoryEntry">, "commandType" | "success">,
-	shown: Shown,
-): boolean {
-	if (shown === "all") return true;
-	if (shown === "failed") return success === false;
-	return !/^(get_|list_|code_|health_|subscribe|unsubscribe|switch_session$)/.test(commandType);
-}
-
-/** The names of sessions, by id. A number distinguishes sessions of one name. */
-export function sessionNames(
-	sessions: readonly Pick<Data<"SessionInfo">, "sessionId" | "sessionName" | "cwd">[],
-): Map<string, string> {
-	const seen = new Map<string, number>();
-	return new Map(
-		sessions.map(({ sessionId, sessionName, cwd }) => {
-			const name = sessionName ?? baseName(cwd);
-			const count = (seen.get(name) ?? 0) + 1;
-			seen.set(name, count);
-			return [sessionId, count === 1 ? name : `${name} (${count})`];
-		}),
-	);
-}
-
-function SessionName({ id, name }: { id: string; name: string | undefined }) {
-	// A deleted session has no name any more.
-	if (name === undefined) return <PlainText text={id} max={60} />;
-	return (
-		<a href={hrefOf({ page: "session", sessionId: id, view: DEFAULT_VIEW })}>
-			<PlainText text={name} max={60} />
-		</a>
-	);
-}
-
-const COMMAND_COLUMN: Column<Data<"CommandHistoryEntry">> = {
-	title: "Command",
-	cell: ({ commandType }) => <PlainText class="mono" text={commandType} max={80} />,
-	isRowHeader: true,
-	class: "plain",
-};
-
-const COLUMNS: Columns<Data<"CommandHistoryEntry">> = [
-	{ title: "Outcome", cell: (entry) => <Outcome entry={entry} />, class: "wide" },
-	[
-		"Duration",
-		({ atMs, finishedAtMs: end }) => (end === undefined ? "" : formatLatency(end - atMs)),
-		"roomy",
-	],
-];
-
-function Outcome({ entry }: { entry: Data<"CommandHistoryEntry"> }) {
-	if (entry.finishedAtMs === undefined) return <span class="soft">in flight</span>;
-	if (entry.success !== false) return <span class="good">done</span>;
-	return (
-		<span class="bad">
-			{entry.code ?? "failed"}{" "}
-			{entry.error !== undefined && <PlainText text={entry.error} max={200} />}
-		</span>
-	);
 }
 
 type Metrics = Data<"ServerMetrics">;
