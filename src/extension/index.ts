@@ -19,7 +19,10 @@ import {
 } from "../session/index.ts";
 import { type TiersView, WorksetSystem } from "../workset/system.ts";
 import { registerStrataCommand, showStart } from "./commands.ts";
+import { FoldedNotice } from "./folded-notice.ts";
 import { createPiHost } from "./pi-host.ts";
+import { ProgressReporter } from "./progress-reporter.ts";
+import { drawsOtherTools } from "./render.ts";
 import { SavedSystem } from "./saved.ts";
 
 export type CreateSystem = (spine: Spine) => System;
@@ -29,7 +32,12 @@ export type CreateSystem = (spine: Spine) => System;
  * here, since pi may load an extension without a session.
  */
 export default function strata(pi: ExtensionAPI): void {
-	compose(pi, [createSessionFileWatch, ({ host }) => createSessionMark(host.agentDir)]);
+	compose(pi, [
+		createSessionFileWatch,
+		({ host }) => createSessionMark(host.agentDir),
+		({ host }) => new ProgressReporter(host.agentDir),
+		...(drawsOtherTools(pi) ? [] : [() => new FoldedNotice()]),
+	]);
 }
 
 /** The parts of the extension that the host of a session uses. */

@@ -12,9 +12,8 @@ import {
 import { property } from "../core/property.ts";
 import { foldReadInput } from "../core/read-input.ts";
 import type { Host, PlainRead } from "../session/index.ts";
-import { createReport } from "./commands.ts";
+import { createReport, withOneEnter } from "./commands.ts";
 import { type Renderers, withEffect } from "./effect-line.ts";
-import { withOneEnter } from "./one-enter.ts";
 import { registerRenderers, renderersOf, showEffects } from "./render.ts";
 
 export function createPiHost(pi: ExtensionAPI): Host {

@@ -37,12 +37,17 @@ const WITH_EFFECT: ReadonlySet<string> = new Set(["bash", "powershell", "edit", 
 
 type Resolver = (toolName: string, next: () => Renderers | undefined) => Renderers | undefined;
 
-/** Since pi 1.5, which lets an extension draw the calls of other tools. */
+type RegisterResolver = (resolver: Resolver) => void;
+
+/** Since pi 1.5, an extension can draw the calls of other tools. */
+export function drawsOtherTools(pi: ExtensionAPI): boolean {
+	return typeof property(pi, "registerToolRenderer") === "function";
+}
+
 export function showEffects(pi: ExtensionAPI): void {
-	const register = property(pi, "registerToolRenderer") as
-		| ((resolver: Resolver) => void)
-		| undefined;
-	register?.call(pi, (toolName, next) => {
+	if (!drawsOtherTools(pi)) return;
+	const register = property(pi, "registerToolRenderer") as RegisterResolver;
+	register.call(pi, (toolName, next) => {
 		const own = next();
 		return own && WITH_EFFECT.has(toolName) ? { ...own, ...withEffect(toolName, own) } : own;
 	});

@@ -1,15 +1,14 @@
-import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { billOf } from "../core/bill.ts";
 import { isDemoModel } from "../core/demo-model.ts";
-import { property } from "../core/property.ts";
-import type { Data } from "../protocol/index.ts";
 import {
 	costView,
+	type RequestPlace,
 	removedBy,
 	removedFromNext,
+	requestPlaces,
 	type SavingSystem,
-} from "../server/sessions/cost-view.ts";
-import { type SessionView, textOf } from "../session/index.ts";
+} from "../cost/index.ts";
+import type { Data } from "../protocol/index.ts";
+import type { SessionView } from "../session/index.ts";
 import { dayOf, type SavedRow } from "../usage/saved-book.ts";
 
 /** What a session cost and saved, as the server's views count it. */
@@ -24,14 +23,9 @@ export interface SessionAccount {
 	readonly isDemo: boolean;
 }
 
-export interface AccountRequest extends Data<"CostRequest"> {
-	readonly entryId: string;
+export interface AccountRequest extends Data<"CostRequest">, RequestPlace {
 	/** Of prompt and answer; absent without a price. */
 	readonly dollars?: number;
-	/** 1 is the first message of the user; 0 before it. */
-	readonly turn: number;
-	/** The first line of that message. */
-	readonly prompt: string;
 }
 
 interface RemovedText {
@@ -73,36 +67,13 @@ export function sessionAccount(session: SessionView): SessionAccount {
 		totals,
 		requests: requests.map((request, at) => ({
 			...request,
-			...(places[at] as Place),
+			...(places[at] as RequestPlace),
 			...dollarsOf(request),
 		})),
 		removed,
 		outOfView: removedFromNext(branch),
 		isDemo: requests.some(({ model }) => isDemoModel(model)),
 	};
-}
-
-type Place = Pick<AccountRequest, "entryId" | "turn" | "prompt">;
-
-/** One for each billed answer, as the cost view counts them. */
-function requestPlaces(entries: readonly SessionEntry[]): Place[] {
-	let turn = 0;
-	let prompt = "";
-	return entries.flatMap((entry) => {
-		if (entry.type !== "message") return [];
-		if (entry.message.role === "user") {
-			turn++;
-			prompt = firstLine(entry.message.content);
-		}
-		return billOf(entry.message) ? [{ entryId: entry.id, turn, prompt }] : [];
-	});
-}
-
-function firstLine(content: unknown): string {
-	const blocks = Array.isArray(content)
-		? content.filter((block) => property(block, "type") === "text")
-		: content;
-	return textOf(blocks)?.trimStart().split("\n", 1)[0] ?? "";
 }
 
 function dollarsOf({ cost, outputDollars }: Data<"CostRequest">): { dollars?: number } {

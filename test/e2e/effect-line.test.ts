@@ -1,12 +1,17 @@
 /** What a call did stands on its folded line in pi's terminal. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ExtensionAPI, Theme, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Text } from "@earendil-works/pi-tui";
 import { describe, expect, test } from "vitest";
 import { type Renderers, withEffect } from "../../src/extension/effect-line.ts";
 import strata from "../../src/extension/index.ts";
 import { showEffects } from "../../src/extension/render.ts";
+import { startLoopbackAnthropic } from "../support/loopback-anthropic.ts";
+import { openLoopbackSession } from "../support/loopback-session.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { startPi } from "../support/pi-session.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
 
 sdk.initTheme?.();
 const theme = { fg: (_: string, text: string) => text, bold: (text: string) => text } as Theme;
@@ -70,6 +75,45 @@ describe("the folded line of a call", () => {
 		);
 		expect(rows[0]).toMatch(/^read .*cart\.ts · 2[01] lines$/);
 		expect(rows[1]).toMatch(/^read .*cart\.ts · unchanged, 2[01] lines not sent$/);
+	});
+
+	test("of a command is pi's own before 1.5: a line above the editor names the lines that were folded", async () => {
+		const loop = await startLoopbackAnthropic();
+		atEnd(() => loop.close());
+		const folder = tempDir();
+		const blobs = { dir: join(tempDir(), "blobs") };
+		writeFileSync(join(folder, "strata.json"), JSON.stringify({ blobs }));
+		const widgets: unknown[] = [];
+		let canDraw = false;
+		const session = await openLoopbackSession({
+			...{ loop, folder },
+			extensions: [
+				{
+					name: "strata",
+					factory(api) {
+						canDraw = "registerToolRenderer" in api;
+						strata(api);
+					},
+				},
+			],
+			...{ mode: "tui", tools: ["read", "bash"] },
+			uiContext: {
+				...{ notify() {}, setStatus() {} },
+				setWidget: (_key: string, lines: unknown) => void widgets.push(lines),
+			},
+		});
+		const waiting = Array(80).fill("waiting for the server to start");
+		const log = ["start", ...waiting, ...Array.from({ length: 30 }, (_, at) => `ready ${at}`)];
+		writeFileSync(join(folder, "log.txt"), log.join("\n"));
+		const command = "cat log.txt";
+		const input = { command };
+		loop.script([{ content: [{ type: "tool_use", id: "t1", name: "bash", input }] }, "Done."]);
+		// A prompt that is long enough to be cached: shorter ones are left as they are.
+		await session.prompt(`run it ${"and say what you saw ".repeat(2_000)}`);
+		const line = expect.stringMatching(
+			/^strata: bash cat log\.txt · [\d.]+ s · .*\d+ lines folded$/,
+		);
+		expect(widgets).toEqual(canDraw ? [] : [[line], undefined]);
 	});
 
 	const shell: Renderers = {

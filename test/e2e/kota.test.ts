@@ -70,7 +70,8 @@ describe("in a project of a few files", () => {
 		expect(text).toContain(
 			"documents and settings (1):\nREADME.md\n  1: describeShape is documented here",
 		);
-		expect(text).toMatch(/\[5 files indexed; checked just now.*\]$/);
+		// The first question may come before references are read; its last line says so.
+		expect(text).toMatch(/\[(references and texts of .*; )?5 files indexed; checked just now.*\]$/);
 		const paths = await call("kota_search", { query: "Square", output: "paths", limit: 1 });
 		expect(paths.text).toContain("\nsrc/square.ts\n");
 	});

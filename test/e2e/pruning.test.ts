@@ -296,6 +296,23 @@ describe("stubs are part of the session", () => {
 		expect(seen(pi, old.id)).toBe(stub);
 	});
 
+	test("a session that comes from another machine stores their full texts again, and no others", async () => {
+		const started = await startPruning({ persist: true });
+		const { pi, blobs, blobNames } = started;
+		const old = await withOldRead(started);
+		pause();
+		await started.talk();
+		const stub = seen(pi, old.id);
+		const names = blobNames();
+		expect(names).toHaveLength(1);
+		rmSync(blobs, { recursive: true });
+		await pi.restart();
+		expect(blobNames()).toEqual(names);
+		expect(readFileSync(join(blobs, names[0] as string), "utf8")).toBe(old.text);
+		await started.talk();
+		expect(seen(pi, old.id)).toBe(stub);
+	});
+
 	test("a resumed session is pruned with its first request, if the cache is cold by then", async () => {
 		const started = await startPruning({ persist: true });
 		const { pi } = started;

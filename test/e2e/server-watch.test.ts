@@ -95,6 +95,30 @@ describe("a session in a terminal", () => {
 		expect(readFileSync(file, "utf8")).toBe(before);
 	});
 
+	test("shows a report of its own principal only, and its file ends what a report began", async () => {
+		const { server, terminal, file, load } = await watched();
+		await load();
+		const timestamp = Date.now();
+		const message = {
+			timestamp,
+			blocks: [{ index: 0, kind: "text" as const, from: 0, text: "second" }],
+		};
+		const report = { sessionPath: file, isRunning: true, message };
+		const other = await server.run("report_progress", report, { principal: "ben" });
+		expect(other).toEqual({ watched: false, has: [] });
+		const shown = () =>
+			server.events("w").flatMap(({ type }) => (type === "extension_ui_request" ? [] : type));
+		expect(shown()).toEqual([]);
+		expect(await server.run("report_progress", report)).toEqual({ watched: true, has: [6] });
+		terminal.appendMessage({ ...answer("second answer"), timestamp } as never);
+		await server.run("report_progress", { sessionPath: file, isRunning: false });
+		expect(shown()).toEqual([
+			"agent_start",
+			...["message_start", "message_update", "message_update", "message_end"],
+			"agent_settled",
+		]);
+	});
+
 	test("that branches is loaded again as a whole", async () => {
 		const { server, terminal, load } = await watched();
 		await load();

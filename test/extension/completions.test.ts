@@ -43,8 +43,8 @@ test("a complete word is sent with one Enter: nothing more is offered for it", a
 	expect(await words("workset", "a")).toEqual(["add"]);
 	expect(await words("workset", "add package.j")).toEqual(["add package.json"]);
 	expect(await words("workset", "add package.json")).toBeNull();
-	expect(await words("readcache-refresh", "src/extension/one")).toEqual([
-		"src/extension/one-enter.ts",
+	expect(await words("readcache-refresh", "src/extension/pi-h")).toEqual([
+		"src/extension/pi-host.ts",
 	]);
 });
 
