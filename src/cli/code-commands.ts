@@ -8,7 +8,6 @@ import { loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
 import { searchLines, usageLines } from "./answer-text.ts";
-import { changedFiles } from "./changed-files.ts";
 import {
 	type Command,
 	FLAG,
@@ -91,6 +90,7 @@ export const outline = question("outline", {
 			throw new UsageError("no file or symbol given");
 		return toTarget(target);
 	},
+	isEmpty: ({ outlines }) => outlines.length === 0,
 });
 
 export const symbol = question("symbol", {
@@ -107,6 +107,7 @@ export const symbol = question("symbol", {
 		}
 		return { symbol: name, ...(file !== undefined && { file }) };
 	},
+	isEmpty: ({ definitions }) => definitions.length === 0,
 });
 
 export const usages = question("usages", {
@@ -151,7 +152,7 @@ export const impact = question("impact", {
 		const files = (name: string) => ((options[name] as string[] | undefined) ?? []).map(toPath);
 		const { since } = options;
 		if (since !== undefined && !options.changed) throw new UsageError("--since needs --changed");
-		const changed = options.changed ? await changedFiles(root, since as string | undefined) : NONE;
+		const changed = options.changed ? await gitChanges(root, since as string | undefined) : NONE;
 		const query = {
 			modify: [...words.map(toPath), ...changed.modify],
 			create: files("create"),
@@ -171,6 +172,11 @@ export const impact = question("impact", {
 });
 
 const NONE = { modify: [], delete: [] };
+
+async function gitChanges(root: string, since: string | undefined) {
+	const { changedFiles } = await import("./changed-files.ts");
+	return await changedFiles(root, since);
+}
 
 export const context = question("taskContext", {
 	name: "context",
@@ -265,6 +271,8 @@ function question<Name extends Topic>(topic: Name, asked: Question<Name>): Comma
 						: usual;
 					return boundedLines(lines, maxBytes).join("\n");
 				});
+				// The answer is there. The rest of a first indexing is done now rather than by the next question.
+				if (answer.coverage.pending !== undefined) await project.build(caller, "given");
 				return isNothing ? NOTHING_FOUND : 0;
 			}),
 	};

@@ -28,6 +28,8 @@ export interface Command {
 	readonly options: NonNullable<ParseArgsConfig["options"]>;
 	/** Maximum number of positional arguments. Default: 0. */
 	readonly maxArguments?: number;
+	/** What the first argument can be, for completions. Default: files. */
+	readonly words?: readonly string[];
 	/** From the first argument on, all words belong to another program, its options too. */
 	readonly runsProgram?: true;
 	/** The exit status after {@link UsageError}. Default: 2. */

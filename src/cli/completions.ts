@@ -1,4 +1,4 @@
-import { type Command, hintFor, UsageError } from "./command.ts";
+import { type Command, UsageError } from "./command.ts";
 
 interface Listed {
 	readonly name: string;
@@ -10,6 +10,8 @@ interface Completed {
 	readonly name: string;
 	readonly summary: string;
 	readonly options: readonly string[];
+	/** Empty where the shell completes files. */
+	readonly words: readonly string[];
 }
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -28,22 +30,28 @@ export function completionsOf(listed: () => readonly Listed[]): Command {
 		],
 		options: {},
 		maxArguments: 1,
+		words: SHELLS,
 		async run(_options, [shell], terminal) {
 			const found = SHELLS.find((one) => one === shell);
 			if (!found) {
 				const what = shell === undefined ? "no shell given" : `unknown shell "${shell}"`;
-				throw new UsageError(`${what}; ${hintFor(shell ?? "", SHELLS)}`);
+				throw new UsageError(`${what}; known: ${SHELLS.join(", ")}`);
 			}
 			const commands = await Promise.all(listed().map(completed));
-			terminal.print(SCRIPTS[found](commands));
+			const help = {
+				...{ name: "help", summary: "Print the usage of a command.", options: [] },
+				words: commands.map(({ name }) => name),
+			};
+			terminal.print(SCRIPTS[found]([...commands, help]));
 			return 0;
 		},
 	};
 }
 
 async function completed({ name, summary, load }: Listed): Promise<Completed> {
-	const { options } = await load();
-	return { name, summary, options: [...Object.keys(options), "help"].map((one) => `--${one}`) };
+	const { options, words = [] } = await load();
+	const names = [...Object.keys(options), "help"].map((one) => `--${one}`);
+	return { name, summary, options: names, words };
 }
 
 const SCRIPTS: Readonly<
@@ -57,9 +65,16 @@ function bashScript(commands: readonly Completed[]): string {
 		`\tlocal word="\${COMP_WORDS[COMP_CWORD]}"`,
 		"\tCOMPREPLY=()",
 		'\tif [ "$COMP_CWORD" -eq 1 ]; then',
-		`\t\tCOMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")} help" -- "$word"))`,
+		`\t\tCOMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")}" -- "$word"))`,
 		"\t\treturn",
 		"\tfi",
+		`\tcase "\${COMP_WORDS[1]} $COMP_CWORD" in`,
+		...commands.flatMap(({ name, words }) =>
+			words.length === 0
+				? []
+				: `\t"${name} 2") COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$word")) ;;`,
+		),
+		"\tesac",
 		'\t[[ "$word" == -* ]] || return',
 		`\tcase "\${COMP_WORDS[1]}" in`,
 		...commands.map(
@@ -90,7 +105,12 @@ function zshScript(commands: readonly Completed[]): string {
 		...commands.map(({ name, options }) => `\t\t${name}) compadd -- ${options.join(" ")} ;;`),
 		"\t\tesac",
 		"\telse",
-		"\t\t_files",
+		`\t\tcase "\${words[2]} $CURRENT" in`,
+		...commands.flatMap(({ name, words }) =>
+			words.length === 0 ? [] : `\t\t"${name} 3") compadd -- ${words.join(" ")} ;;`,
+		),
+		"\t\t*) _files ;;",
+		"\t\tesac",
 		"\tfi",
 		"}",
 		'if [ "$funcstack[1]" = "_strata" ]; then _strata "$@"; else compdef _strata strata; fi',
@@ -99,7 +119,12 @@ function zshScript(commands: readonly Completed[]): string {
 
 function fishScript(commands: readonly Completed[]): string {
 	return commands
-		.flatMap(({ name, summary, options }) => [
+		.flatMap(({ name, summary, options, words }) => [
+			...(words.length === 0
+				? []
+				: [
+						`complete -c strata -n '__fish_seen_subcommand_from ${name}; and test (count (commandline -opc)) -eq 2' -f -a '${words.join(" ")}'`,
+					]),
 			`complete -c strata -n __fish_use_subcommand -f -a ${name} -d '${quoted(summary)}'`,
 			...options.map(
 				(option) =>

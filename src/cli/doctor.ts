@@ -7,10 +7,11 @@ import { packageDependencies, packageVersion } from "../core/package-info.ts";
 import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
+import { checkDatabase } from "../server/journal/postgres/index.ts";
 import { agentLine, agentStatuses } from "./agent-status.ts";
 import { knownStores, measureStore } from "./clean.ts";
 import { type Command, FLAG, TEXT } from "./command.ts";
-import { checkNamedDatabase } from "./doctor-database.ts";
+import { databaseOption } from "./database.ts";
 import { checkUse } from "./doctor-pi.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
 import { serverFolder } from "./serve.ts";
@@ -36,6 +37,7 @@ export const doctor: Command = {
 	async run(options, _words, terminal) {
 		const agentDir = agentFolder(terminal.env);
 		const loaded = loadConfig({ agentDir, cwd: terminal.cwd });
+		const database = databaseOption(options, terminal);
 		const findings: Finding[] = [
 			{ name: "Node.js", ok: true, required: true, note: process.version },
 			checkPackages(),
@@ -47,7 +49,7 @@ export const doctor: Command = {
 				cwd: terminal.cwd,
 				serverFolder: serverFolder(terminal.env),
 			})),
-			...(await checkNamedDatabase(options, terminal)),
+			...(database ? await checkDatabase(database) : []),
 		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));

@@ -35,6 +35,7 @@ export const hook: Command = {
 	],
 	options: { shadow: FLAG, verbose: FLAG, json: FLAG, port: TEXT, "print-settings": FLAG },
 	maxArguments: 1,
+	words: WORDS,
 	// After status 2, Claude Code shows the error to its model.
 	usageStatus: 1,
 	async run(values, [word = ""], terminal) {

@@ -23,6 +23,7 @@ export const journal: Command = {
 	],
 	options: { "data-dir": TEXT, database: TEXT, json: FLAG },
 	maxArguments: 1,
+	words: ["migrate"],
 	async run(values, [verb], terminal) {
 		if (verb !== "migrate") throw new UsageError("use journal migrate");
 		const address = requiredDatabase(values, terminal);

@@ -1,10 +1,10 @@
 import { realpathSync } from "node:fs";
-import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { wantsColours } from "../core/colours.ts";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
+import { nearest } from "../text/nearest.ts";
 import {
 	type Command,
 	hintFor,
@@ -34,7 +34,7 @@ export const commands: readonly ListedCommand[] = [
 		"Watch sessions of pi that run in terminals, in the browser.",
 		() => import("./watch.ts"),
 	),
-	listed("index", "Index the TypeScript and JavaScript of a project, or update its index.", code),
+	listed("index", "Index the code of a project, or update its index.", code),
 	listed("search", "Find files and symbols by words and names, best match first.", code),
 	listed("deps", "Show the dependencies and dependents of a file.", code),
 	listed("outline", "Show what a file or symbol contains: signatures, members and lines.", code),
@@ -182,7 +182,12 @@ function parseCommandLine(command: Command, args: string[]) {
 			return parseArgs({ args: own, options, allowPositionals: true, strict: true });
 		} catch (error) {
 			// The first sentence names the option; the rest is advice on Node's own conventions.
-			throw new UsageError((error as Error).message.split(". ")[0], { cause: error });
+			const [message = ""] = (error as Error).message.split(". ");
+			const [, unknown] = /^Unknown option '(--[^']+)'/.exec(message) ?? [];
+			const known = Object.keys(options).map((name) => `--${name}`);
+			const close = unknown === undefined ? undefined : nearest(unknown, known, { swaps: true });
+			const hint = close === undefined ? "" : `; did you mean "${close}"?`;
+			throw new UsageError(`${message}${hint}`, { cause: error });
 		}
 	})();
 	// An empty value is most likely an unset shell variable, not the current folder.
@@ -245,6 +250,7 @@ function atTerminal(): Terminal {
 	}
 	if (process.stdin.isTTY && process.stdout.isTTY) {
 		terminal.confirm = async (question) => {
+			const { createInterface } = await import("node:readline/promises");
 			const prompt = createInterface({ input: process.stdin, output: process.stdout });
 			try {
 				return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());

@@ -18,7 +18,7 @@ export const read: Command = {
 		"",
 		"<uri> is an http(s): or file: address, or a path below the current folder.",
 		"An address may end in #section, a PDF in #page=12 or #page=12-15. --everything prints the whole page, not only its",
-		"main text, and data as it is stored. --password opens an encrypted PDF.",
+		"main text, hidden parts of documents, and data as it is stored. --password opens an encrypted PDF.",
 		"--cursor continues after an earlier chunk, --all prints every chunk, --json prints the answer",
 		"as an object (with --all: one object per line). strata.json sets limits and allowed networks.",
 	],
@@ -56,7 +56,8 @@ export const read: Command = {
 				show(answer, options, terminal);
 				if (answer.left_out && !options.json) {
 					const what = leftOutLine(answer.left_out);
-					terminal.printError(`Left out: ${what}. To read the whole page, add --everything`);
+					const whole = answer.kind === "document" ? "document" : "page";
+					terminal.printError(`Left out: ${what}. To read the whole ${whole}, add --everything`);
 				}
 				cursor = answer.next_cursor;
 				if (!options.all || cursor === undefined) return 0;

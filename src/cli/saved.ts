@@ -1,14 +1,11 @@
-import { existsSync } from "node:fs";
 import { agentFolder } from "../core/places.ts";
 import { counted, money } from "../text/figures.ts";
-import { dayOf, SavedBook, type SavedSums, savedFolder } from "../usage/saved-book.ts";
+import { dayOf, SavedBook, type SavedSums } from "../usage/saved-book.ts";
 
 /** What pi-strata saved in pi; `undefined` if nothing was counted, or the book cannot be read. */
 export async function savedSince(sinceMs: number | undefined, env: NodeJS.ProcessEnv) {
-	const agentDir = agentFolder(env);
-	if (!existsSync(savedFolder(agentDir))) return undefined;
-	const book = await SavedBook.open(agentDir);
-	if (typeof book === "string") return undefined;
+	const book = await SavedBook.openIfThere(agentFolder(env));
+	if (!book || typeof book === "string") return undefined;
 	try {
 		const { requests, saved } = book.sums(sinceMs === undefined ? "" : dayOf(sinceMs));
 		return requests > 0 ? { requests, bySystem: saved } : undefined;

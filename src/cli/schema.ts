@@ -10,6 +10,7 @@ export const schema: Command = {
 	],
 	options: {},
 	maxArguments: 1,
+	words: ["config", "protocol"],
 	async run(_options, [which = "config"], terminal) {
 		terminal.print(JSON.stringify(await schemaOf(which), null, "\t"));
 		return 0;

@@ -8,6 +8,7 @@ import { describeError } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageFolder } from "../core/package-info.ts";
 import { agentFolder, configuredFolder, userFolder } from "../core/places.ts";
+import { serverFolderIn } from "../core/server-address.ts";
 import { TOOL_MARK } from "../core/tool-mark.ts";
 import {
 	type Command,
@@ -32,7 +33,7 @@ const STOP_MS = 5_000;
 
 /** Default folder for tokens, journal and demo projects; `--data-dir` overrides it. */
 export function serverFolder(env: NodeJS.ProcessEnv): string {
-	return join(agentFolder(env), "strata", "server");
+	return serverFolderIn(agentFolder(env));
 }
 
 export const serve: Command = {
@@ -41,7 +42,8 @@ export const serve: Command = {
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
 		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +
 		"[--demo auto|always|never] [--allow-project-trust] [--stop-when-idle <seconds>] [--no-dashboard] [--open] [--json] " +
-		"[--database <url> [--advertise <address>] [--lease <seconds>] [--shared-workspaces]]",
+		"[--database <url> [--advertise <address>] [--lease <seconds>] [--shared-workspaces] [--workspace <folder>…] " +
+		"[--no-sessions] [--cluster-secret-file <file>] [--plain-links]]",
 	details: [
 		"",
 		"By default the server listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address",
@@ -61,7 +63,11 @@ export const serve: Command = {
 		"PostgreSQL database that several servers share; each session is on one of them at a time. The password",
 		"goes into STRATA_DATABASE, PGPASSWORD or ~/.pgpass. --advertise is where clients reach this server,",
 		"--lease how long the others wait for one that is silent (15 seconds). --shared-workspaces says that other",
-		"servers see the same working trees, so tools end with the lease.",
+		"servers see the same working trees, so tools end with the lease. Any server takes any client and sends its",
+		"commands to the server that has the session. --workspace names a folder whose sessions this server takes",
+		"(default: all that it has), --no-sessions makes it a gateway that takes none. Servers are linked at their",
+		"advertised addresses, with a secret from the database or from --cluster-secret-file; links to other machines",
+		"need TLS, unless --plain-links says that their network is private.",
 		"SIGTERM and SIGINT stop the server gracefully; a second one stops it at once.",
 	],
 	options: {
@@ -81,6 +87,10 @@ export const serve: Command = {
 		advertise: TEXT,
 		lease: TEXT,
 		"shared-workspaces": FLAG,
+		workspace: TEXTS,
+		"no-sessions": FLAG,
+		"cluster-secret-file": TEXT,
+		"plain-links": FLAG,
 		"allow-project-trust": FLAG,
 		"stop-when-idle": TEXT,
 		"no-dashboard": FLAG,
@@ -201,15 +211,26 @@ function serverOptions(
 }
 
 const MIN_LEASE_SECONDS = 0.5;
+const CLUSTER_OPTIONS = [
+	"advertise",
+	"lease",
+	"shared-workspaces",
+	"workspace",
+	"no-sessions",
+	"cluster-secret-file",
+	"plain-links",
+];
 
 function databaseOptions(values: OptionValues, terminal: Terminal): ServerOptions["database"] {
 	const address = databaseOption(values, terminal);
 	if (!address) {
-		for (const name of ["advertise", "lease", "shared-workspaces"]) {
+		for (const name of CLUSTER_OPTIONS) {
 			if (values[name] !== undefined) throw new UsageError(`--${name} needs --database`);
 		}
 		return undefined;
 	}
+	const folder = (given: string) => configuredFolder(given, terminal.cwd);
+	const secretFile = values["cluster-secret-file"];
 	const seconds = Number(values.lease ?? Number.NaN);
 	if (values.lease !== undefined && !(seconds >= MIN_LEASE_SECONDS && seconds <= 3_600)) {
 		throw new UsageError(
@@ -221,6 +242,10 @@ function databaseOptions(values: OptionValues, terminal: Terminal): ServerOption
 		...(values.advertise !== undefined && { advertise: String(values.advertise) }),
 		...(values.lease !== undefined && { leaseMs: seconds * 1_000 }),
 		...(values["shared-workspaces"] === true && { sharesWorkspaces: true }),
+		workspaces: ((values.workspace as string[] | undefined) ?? []).map(folder),
+		...(values["no-sessions"] === true && { takesNoSessions: true }),
+		...(secretFile !== undefined && { secretFile: folder(String(secretFile)) }),
+		...(values["plain-links"] === true && { allowsPlainLinks: true }),
 	};
 }
 

@@ -50,6 +50,7 @@ export const setup: Command = {
 		...{ savings: TEXT, proxy: FLAG, port: TEXT },
 	},
 	maxArguments: AGENTS.length,
+	words: NAMES,
 	async run(options, words, terminal) {
 		const named = words.map((word) => {
 			const agent = agentNamed(word);
@@ -109,9 +110,8 @@ async function add(task: Task, asked: ReturnType<typeof askedIn>): Promise<numbe
 	const { print } = terminal;
 	if (!options.json) {
 		for (const one of report) for (const line of linesOf(one)) print(line);
-		if (found.every(({ isInstalled }) => !isInstalled)) {
-			print(`No agent was found. Known: ${AGENTS.map(({ title }) => title).join(", ")}.`);
-		}
+		if (named.length === 0 && chosen.length === 0)
+			for (const line of nothingFound(found)) print(line);
 		for (const { agent, place } of missing) {
 			print(
 				`${agent.title} was not found: no program "${agent.programs[0]}", no ${shownPath(place.folder)}`,
@@ -139,6 +139,17 @@ async function add(task: Task, asked: ReturnType<typeof askedIn>): Promise<numbe
 		);
 	}
 	return isFailed ? 1 : 0;
+}
+
+/** Why there is nothing to set up, where no agent is named. */
+function* nothingFound(found: Awaited<ReturnType<typeof findAgents>>): Generator<string> {
+	const byName = found.filter(({ agent, isInstalled }) => isInstalled && agent.isNamedOnly);
+	const known = AGENTS.filter(({ isNamedOnly }) => byName.length === 0 || !isNamedOnly);
+	const none = byName.length === 0 ? "No agent" : "No other agent";
+	yield `${none} was found. Known: ${known.map(({ title }) => title).join(", ")}.`;
+	for (const { agent } of byName) {
+		yield `To set up ${agent.title}, name it: strata setup ${agent.name}`;
+	}
 }
 
 async function undo({ options, named, manifest, terminal }: Task): Promise<number> {

@@ -20,6 +20,7 @@ export const tokens: Command = {
 	],
 	options: { database: TEXT, json: FLAG },
 	maxArguments: 2,
+	words: ["add", "revoke", "list"],
 	async run(values, [verb, which], terminal) {
 		if (verb === "list" && which === undefined) {
 			const all = await withDatabase(requiredDatabase(values, terminal), listTokens);

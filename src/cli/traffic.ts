@@ -8,7 +8,7 @@ import {
 	trafficFolder,
 	trafficText,
 } from "../traffic/index.ts";
-import { type Command, FLAG, TEXT, UsageError } from "./command.ts";
+import { type Command, FLAG, NOTHING_FOUND, TEXT, UsageError } from "./command.ts";
 
 export const traffic: Command = {
 	name: "traffic",
@@ -29,7 +29,10 @@ export const traffic: Command = {
 		try {
 			if (id !== undefined) {
 				const report = book && conversationReport(book, id);
-				if (!report) throw new Error(`there is no conversation ${id}; see strata traffic`);
+				if (!report) {
+					terminal.printError(`strata traffic: there is no conversation ${id}; see strata traffic`);
+					return NOTHING_FOUND;
+				}
 				const clearing = clearingShadow(book, id);
 				const lines = options.json
 					? [JSON.stringify({ ...report, ...(clearing && { clearing }) }, null, 2)]
@@ -45,7 +48,7 @@ export const traffic: Command = {
 				terminal.print("");
 				terminal.print(summaryLine(conversations).replace(/: see strata traffic$/, ""));
 			}
-			return 0;
+			return conversations.length === 0 ? NOTHING_FOUND : 0;
 		} finally {
 			book?.close();
 		}

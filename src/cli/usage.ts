@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { AGENT_NAMES, findSessionFiles, sessionPlaces } from "../importers/index.ts";
+import { AGENT_NAMES } from "../importers/index.ts";
 import { counted } from "../text/figures.ts";
 import { plainText } from "../text/one-line.ts";
 import {
@@ -20,7 +20,17 @@ import {
 	UsageCache,
 	usageFolder,
 } from "../usage/index.ts";
-import { type Command, FLAG, hintFor, TEXT, TEXTS, type Terminal, UsageError } from "./command.ts";
+import { knownFiles, sessionFilesIn } from "../usage/known-usage.ts";
+import {
+	type Command,
+	FLAG,
+	hintFor,
+	NOTHING_FOUND,
+	TEXT,
+	TEXTS,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
 import { terminalSafeJson } from "./replay.ts";
 import { savedSince, savedText } from "./saved.ts";
 
@@ -75,9 +85,10 @@ export const usage: Command = {
 			if (typeof cache !== "string") cache.forgetDeleted();
 			const failed = [...unreadable, ...scan.failed].sort((a, b) => (a.file < b.file ? -1 : 1));
 			const groups = groupRows(report.rows, by);
+			const status = files.length === 0 ? NOTHING_FOUND : 0;
 			if (options.csv) {
 				for (const line of csvText(report.rows)) terminal.print(line);
-				return 0;
+				return status;
 			}
 			// The book is about all sessions of pi on this machine.
 			const isAboutPi = words.length === 0 && (!agents || agents.includes("pi"));
@@ -95,11 +106,10 @@ export const usage: Command = {
 					failed,
 				};
 				terminal.print(terminalSafeJson(output));
-				return 0;
+				return status;
 			}
-			const where = places.map((place) => plainText(place, 300)).join(", ");
 			const lines = [
-				...(files.length > 0 ? summaryText(report) : [`No session files in ${where}.`]),
+				...(files.length > 0 ? summaryText(report) : nothingIn(places)),
 				...(saved ? savedText(saved) : []),
 				...(groups.length > 0 ? ["", ...tableText(groups, by)] : []),
 				...(report.dearest.length > 0 ? ["", DEAREST, ...dearestText(report.dearest)] : []),
@@ -107,15 +117,19 @@ export const usage: Command = {
 			];
 			for (const line of lines) terminal.print(line);
 			if (typeof cache === "string") terminal.printError(`Not cached: ${plainText(cache, 300)}`);
-			return 0;
+			return status;
 		} finally {
 			if (typeof cache !== "string") cache.close();
 		}
 	},
 };
 
-/** Each sub-agent has a file of its own. */
-const MAX_FILES = 100_000;
+function nothingIn(places: readonly string[]): string[] {
+	return [
+		"No session files in these folders:",
+		...places.map((place) => `  ${plainText(place, 300)}`),
+	];
+}
 
 const DEAREST = "The dearest requests:";
 
@@ -136,30 +150,25 @@ function sinceFrom(given: unknown, nowMs: number): number | undefined {
 
 /** The named files and folders must exist. Of the known places, some usually do not. */
 async function chosenFiles(words: readonly string[], { cwd, env }: Terminal) {
-	const found = { files: new Set<string>(), unreadable: [] as FailedFile[] };
-	const addFolder = async (folder: string, ending = /$/) => {
-		const { files, unreadable } = await findSessionFiles(folder, MAX_FILES);
-		for (const file of files) if (ending.test(file)) found.files.add(file);
-		found.unreadable.push(...unreadable);
-	};
+	if (words.length === 0) {
+		const { files, unreadable, folders } = await knownFiles(env);
+		return { files, unreadable, places: folders };
+	}
+	const files = new Set<string>();
+	const unreadable: FailedFile[] = [];
 	for (const word of words) {
 		const path = resolve(cwd, word);
 		const stats = await stat(path).catch((error: unknown) => {
 			const why = errnoOf(error) === "ENOENT" ? "it does not exist" : describeError(error);
 			throw new Error(`cannot read ${path}: ${why}`, { cause: error });
 		});
-		if (stats.isDirectory()) await addFolder(path);
-		else found.files.add(path);
+		const found = stats.isDirectory()
+			? await sessionFilesIn(path)
+			: { files: [path], unreadable: [] };
+		for (const file of found.files) files.add(file);
+		unreadable.push(...found.unreadable);
 	}
-	const known = words.length > 0 ? [] : sessionPlaces(env);
-	for (const { folder, ending } of known) {
-		await addFolder(folder, ending).catch((error: unknown) => {
-			if (errnoOf(error) === "ENOENT") return;
-			found.unreadable.push({ file: folder, reason: describeError(error) });
-		});
-	}
-	const places = words.length > 0 ? words : known.map(({ folder }) => folder);
-	return { files: [...found.files].sort(), unreadable: found.unreadable, places };
+	return { files: [...files].sort(), unreadable, places: words };
 }
 
 /** How many bad files are listed; --json has all. */

@@ -12,8 +12,8 @@ export const watch: Command = {
 	usage: "[--open] [--port 3141] [--json]",
 	details: [
 		"",
-		"Shows sessions of pi that run in terminals, in the browser, live and read-only. It prints the address of the server",
-		"that runs, or starts one. On the page, open a stored session that is marked as open in pi: the page then follows it.",
+		"Shows sessions of pi that run in terminals, in the browser, word by word and read-only. It prints the address of the",
+		"server that runs, or starts one. On the page, open a stored session that is marked as open in pi: the page follows it.",
 		"Nothing is written to its file. To go on with it in the browser while pi runs, work on a copy. pi needs the",
 		"extension, which marks the files it has open. --open opens the browser.",
 	],

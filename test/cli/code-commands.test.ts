@@ -68,6 +68,19 @@ describe("before a project is indexed", () => {
 		expect(errors).not.toContain("kota");
 	});
 
+	test("a question is answered first, and the rest of the index follows", {
+		tags: "slow",
+	}, async () => {
+		const first = await answering(true, "outline", "src/shape.ts");
+		expect(first).toMatchObject({ status: 0, errors: "" });
+		expect(first.text).toContain("export function total");
+		expect(first.text).toMatch(
+			/\[references and texts of 4 of 4 files are still being read; .*\]$/,
+		);
+		const second = await strata("outline", "src/shape.ts");
+		expect(second.text).toMatch(/\[4 files indexed; .*\]$/);
+	});
+
 	test("strata index indexes it, and says how much", { tags: "slow" }, async () => {
 		const first = await strata("index");
 		expect(first).toMatchObject({ status: 0, errors: "" });
@@ -305,6 +318,8 @@ describe("what is not there", () => {
 		await strata("index");
 		expect((await strata("search", "nowhereatall")).status).toBe(3);
 		expect((await strata("usages", "nowhereatall")).status).toBe(3);
+		expect((await strata("outline", "nowhereatall")).status).toBe(3);
+		expect((await strata("symbol", "nowhereatall")).status).toBe(3);
 		const json = await strata("usages", "nowhereatall", "--json");
 		expect(json).toMatchObject({ status: 3 });
 		expect(json.json()).toMatchObject({ definitions: [] });

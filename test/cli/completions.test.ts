@@ -28,6 +28,10 @@ test("bash completes commands and the options of each, and leaves files to the s
 	expect(offered("us")).toEqual(["usage", "usages"]);
 	expect(offered("impact", "--ch")).toEqual(["--changed"]);
 	expect(offered("impact", "src")).toEqual([""]);
+	expect(offered("help", "imp")).toEqual(["impact"]);
+	expect(offered("completions", "")).toEqual(["bash", "fish", "zsh"]);
+	expect(offered("setup", "c")).toEqual(["claude-code", "codex", "cursor"]);
+	expect(offered("schema", "--")).toEqual(["--help"]);
 	expect(offered("")).toEqual([...commands.map(({ name }) => name), "help"].sort());
 });
 
@@ -47,7 +51,7 @@ test("zsh and fish get every command with its summary, and every option", async 
 test("another shell is wrong usage", async () => {
 	expect(await scriptFor("fisch")).toMatchObject({
 		status: 2,
-		text: expect.stringContaining('unknown shell "fisch"; did you mean "fish"?'),
+		text: expect.stringContaining('unknown shell "fisch"; known: bash, zsh, fish'),
 	});
 	expect(await scriptFor()).toMatchObject({ status: 2 });
 });

@@ -45,8 +45,10 @@ describe("strata", () => {
 	test("an unknown option exits 2 with the usage of the command", async () => {
 		const { status, err } = await run("doctor", "--jsn");
 		expect(status).toBe(2);
-		expect(err).toContain("--jsn");
+		expect(err).toContain("Unknown option '--jsn'; did you mean \"--json\"?\n");
 		expect(err).toContain("usage: strata doctor [--database <url>] [--json]");
+		expect((await run("doctor", "--frobnicate")).err).toContain("Unknown option '--frobnicate'\n");
+		expect((await run("search", "x", "--outpt=paths")).err).toContain('did you mean "--output"?');
 	});
 
 	test.each([

@@ -346,7 +346,11 @@ describe("strata setup", () => {
 	test("pi is set up only when it is named", async () => {
 		const on = machine({ folders: [".pi/agent/sessions"] });
 		on.write(".pi/agent/settings.json", '{\n  "theme": "dark"\n}\n');
-		expect((await on.strata("setup", "--yes")).text).not.toContain("pi");
+		const unnamed = await on.strata("setup", "--yes");
+		expect(unnamed.text).toMatch(
+			/^No other agent was found.*\nTo set up pi, name it: strata setup pi$/,
+		);
+		expect(on.read(".pi/agent/settings.json")).toBe('{\n  "theme": "dark"\n}\n');
 		await on.strata("setup", "pi", "--yes");
 		const [folder] = JSON.parse(on.read(".pi/agent/settings.json")).packages;
 		expect(folder).toBe(dirname(dirname(STRATA)));

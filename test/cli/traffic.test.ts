@@ -43,8 +43,10 @@ describe("strata traffic", () => {
 	test("without a book says that there is nothing, and writes nothing", async () => {
 		const agentDir = tempDir();
 		const { status, out } = await run(agentDir, "traffic");
-		expect([status, out]).toEqual([0, "No request went through strata's proxy in this time."]);
-		expect((await run(agentDir, "traffic", "--json")).out).toBe('{\n  "conversations": []\n}');
+		expect([status, out]).toEqual([3, "No request went through strata's proxy in this time."]);
+		const json = await run(agentDir, "traffic", "--json");
+		expect(json).toMatchObject({ status: 3, out: '{\n  "conversations": []\n}' });
+		expect((await run(agentDir, "traffic", "5")).status).toBe(3);
 	});
 
 	test("lists conversations, the latest first, and those of a time", async () => {
@@ -93,7 +95,7 @@ describe("strata traffic", () => {
 			err: expect.stringContaining("--since soon: give a time such as 12h or 7d"),
 		});
 		expect(await run(agentDir, "traffic", "9")).toMatchObject({
-			status: 1,
+			status: 3,
 			err: "strata traffic: there is no conversation 9; see strata traffic",
 		});
 	});

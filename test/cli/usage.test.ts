@@ -154,9 +154,11 @@ describe("strata usage", () => {
 	test("without any session it says where it looked", async () => {
 		const home = tempDir();
 		const { status, out } = await machineIn(home).run();
-		expect(status).toBe(0);
-		expect(out).toContain("No session files in");
-		expect(out).toContain(join(home, "claude", "projects"));
+		expect(status).toBe(3);
+		expect(out).toMatch(/^No session files in these folders:\n {2}/);
+		expect(out.split("\n")).toContain(`  ${join(home, "claude", "projects")}`);
+		expect((await machineIn(home).run("--json")).status).toBe(3);
+		expect((await machineIn(home).run("--csv")).status).toBe(3);
 	});
 });
 

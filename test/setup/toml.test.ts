@@ -162,3 +162,13 @@ test("a byte order mark stays when the first table goes, and a comment behind a 
 	expect(toml.remove('\uFEFF[mcp_servers.strata]\ncommand = "x"\n', PATH)).toBe("\uFEFF");
 	expect(toml.set('a = "x" # mine\n[b]\n', ["a"], "y")).toBe('a = "y" # mine\n[b]\n');
 });
+
+test("a file of a million characters and more is left alone at once, with its limit", () => {
+	const keys = (count: number) =>
+		Array.from({ length: count }, (_, at) => `key_${at} = ${at}\n`).join("");
+	const refused = "has more than 1,000,000 characters";
+	expect(() => toml.set(keys(200_000), PATH, SERVER)).toThrow(refused);
+	expect(() => toml.remove(keys(200_000), PATH)).toThrow(refused);
+	const long = keys(3_000);
+	expect(toml.set(long, PATH, SERVER)).toBe(`${long}\n${TABLE}`);
+});

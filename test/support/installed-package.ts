@@ -9,9 +9,9 @@ import { expect } from "vitest";
 import { SessionWriter } from "../economy/replay/session-writer.ts";
 import { makePdf } from "./make-pdf.ts";
 import { npm } from "./npm.ts";
-import { PATIENCE_MS } from "./patience.ts";
 import { type PiProcessOptions, startPiProcess } from "./pi-process.ts";
 import { tempDir } from "./temp.ts";
+import { expectTourFollowed } from "./tour.ts";
 
 /** The folder of the project. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -53,19 +53,9 @@ export async function strata(
 	);
 }
 
-/** The demo of the tour runs in pi from the package, and says what was saved. */
+/** The tour is followed with the package, word by word. */
 export async function expectDemoWorks({ folder, node }: Installation): Promise<void> {
-	const bin = join(folder, manifestOf(folder).bin["pi-strata"] as string);
-	const words = ["demo", "--", "-p", "Why do orders of 50.00 get no discount?", "/strata"];
-	const running = promisify(execFile)(node, [bin, ...words], {
-		cwd: tempDir(),
-		env: { ...process.env, HOME: tempDir() },
-		timeout: PATIENCE_MS,
-	});
-	running.child.stdin?.end(); // in print mode pi reads its input to the end first
-	const { stdout } = await running;
-	expect(stdout).toMatch(/^pi-strata compared with pi alone, estimated: \S+ saved this session$/m);
-	expect(stdout).toContain("orders of exactly 50.00 get the discount now");
+	await expectTourFollowed(node, join(folder, manifestOf(folder).bin["pi-strata"] as string));
 }
 
 /** Every command that needs no pi works: doctor, code, pages, old sessions, schemas. */

@@ -91,8 +91,11 @@ export function makePptx(
 	]);
 }
 
-/** An OpenDocument file of the given type (`text`, `spreadsheet`) with this content of its body. */
-export function makeOpenDocument(type: "text" | "spreadsheet", body: string): Buffer {
+/** An OpenDocument file of the given type with this content of its body. */
+export function makeOpenDocument(
+	type: "text" | "spreadsheet" | "presentation",
+	body: string,
+): Buffer {
 	return makeZip([
 		{ name: "mimetype", content: `application/vnd.oasis.opendocument.${type}` },
 		{

@@ -30,6 +30,8 @@ export interface PdfOptions {
 	toUnicode?: (code: number) => string;
 	/** Headings of the outline, with the number of their page. */
 	outline?: readonly (readonly [title: string, page: number])[];
+	/** More entries of the pages' resources, in the language of PDF. */
+	resources?: string;
 	/** Encrypt with 40-bit RC4. An empty user password opens without asking. */
 	userPassword?: string;
 }
@@ -57,7 +59,7 @@ export function makePdf(options: PdfOptions): Buffer {
 		Buffer.alloc(64, 0x99),
 	);
 	const resources = file.add(
-		`<< /Font << ${fonts.join(" ")} >> /XObject << /Im1 ${image} 0 R >> >>`,
+		`<< /Font << ${fonts.join(" ")} >> /XObject << /Im1 ${image} 0 R >> ${options.resources ?? ""} >>`,
 	);
 
 	const pages = options.pages.map((page): TreeNode => ({ id: file.reserve(), pages: 1, page }));

@@ -3,11 +3,12 @@
  * JSON when it is ready. A process of its own, as in real life, so that a test can restart it.
  */
 import { join } from "node:path";
+import { serverFolderIn } from "../../src/core/server-address.ts";
 import { limitsFrom, startServer } from "../../src/server/index.ts";
 
 /** The argument of the program. */
 export interface ServePageArgument {
-	/** All of its files are below this folder: `agent`, `data`, `folder` and `tokens`. */
+	/** All of its files are below this folder: `agent`, with the data folder where pi finds it, `folder` and `tokens`. */
 	root: string;
 	pageFolder: string;
 	/** 0 takes a free one. */
@@ -16,7 +17,7 @@ export interface ServePageArgument {
 
 const { root, pageFolder, port }: ServePageArgument = JSON.parse(process.argv[2] ?? "");
 const server = await startServer({
-	dataDir: join(root, "data"),
+	dataDir: serverFolderIn(join(root, "agent")),
 	agentDir: join(root, "agent"),
 	cwd: join(root, "folder"),
 	demo: "always",

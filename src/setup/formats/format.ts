@@ -94,12 +94,14 @@ export function objectAt(root: JsonObject, path: readonly string[]): JsonObject 
 
 /** Also for the key `__proto__`, which a plain assignment would not set. */
 export function define(place: JsonObject, key: string, value: Json): void {
-	Object.defineProperty(place, key, {
-		value,
-		writable: true,
-		enumerable: true,
-		configurable: true,
-	});
+	if (key !== "__proto__") place[key] = value;
+	else
+		Object.defineProperty(place, key, {
+			value,
+			writable: true,
+			enumerable: true,
+			configurable: true,
+		});
 }
 
 /** The line end of a text: that of its first line. */

@@ -1,3 +1,4 @@
+import { grouped } from "../../text/figures.ts";
 import { ConfigFault, define, type Json, type JsonObject } from "./format.ts";
 
 /** A table's header or a key with its value, and where it stands in the text. */
@@ -18,14 +19,23 @@ interface Toml {
 
 /** Reads TOML 1.0. Numbers and dates are kept as their text: they are compared, never computed with. */
 export function readToml(text: string): Toml {
+	if (text.length > MAX_CHARACTERS) {
+		throw new ConfigFault(`has more than ${grouped(MAX_CHARACTERS)} characters`);
+	}
 	return new Reader(text).read();
 }
 
+/** An edit reads the file several times. A configuration that a person writes has a thousandth of it. */
+const MAX_CHARACTERS = 1_000_000;
 const MAX_DEPTH = 64;
 const ESCAPES: Record<string, string> = {
 	...{ b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", e: "\u001b" },
 	...{ '"': '"', "\\": "\\" },
 };
+/** Created once: a file may have a hundred thousand keys. */
+const BLANKS = /(?:[ \t\r\n]+|#[^\n]*)*/y;
+const SPACES = /[ \t]*/y;
+const REST_OF_LINE = /[ \t]*(?:#[^\n]*)?/y;
 const BARE = /[A-Za-z0-9_-]+/y;
 const PLAIN =
 	/(?:true|false)(?![\w.+-])|[+-]?(?:inf|nan)(?![\w.+-])|[+-]?(?:0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+)(?![\w.+-])|\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?)?(?![\w.:])|\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?![\w.:])|[+-]?\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d[\d_]*)?(?![\w.:+-])/y;
@@ -48,7 +58,7 @@ class Reader {
 		let table = this.#root;
 		let path: readonly string[] = [];
 		for (;;) {
-			this.#skip(/(?:[ \t\r\n]|#[^\n]*)*/y);
+			this.#skip(BLANKS);
 			if (this.#at >= this.#text.length) break;
 			const start = this.#at;
 			if (this.#peek("[")) {
@@ -62,20 +72,15 @@ class Reader {
 			} else {
 				const key = this.#key();
 				this.#expect("=");
-				this.#skip(/[ \t]*/y);
+				this.#skip(SPACES);
 				const valueStart = this.#at;
 				const value = this.#value(0);
 				this.#put(table, key, value);
 				const at = [...path, ...key];
 				this.#statements.push({ at, isTable: false, start, valueStart, end: this.#at });
 			}
-			this.#skip(/[ \t]*(?:#[^\n]*)?/y);
-			if (
-				this.#at < this.#text.length &&
-				!/\r?\n/y.test(this.#text.slice(this.#at, this.#at + 2))
-			) {
-				this.#fail();
-			}
+			this.#skip(REST_OF_LINE);
+			if (this.#at < this.#text.length && !this.#peek("\n") && !this.#peek("\r\n")) this.#fail();
 		}
 		return { root: this.#root, statements: this.#statements };
 	}
@@ -122,12 +127,12 @@ class Reader {
 	#key(): string[] {
 		const names: string[] = [];
 		do {
-			this.#skip(/[ \t]*/y);
+			this.#skip(SPACES);
 			if (this.#peek('"') || this.#peek("'")) {
 				if (this.#peek('"""') || this.#peek("'''")) this.#fail();
 				names.push(this.#string());
 			} else names.push(this.#take(BARE));
-			this.#skip(/[ \t]*/y);
+			this.#skip(SPACES);
 		} while (this.#accept("."));
 		return names;
 	}
@@ -144,7 +149,7 @@ class Reader {
 
 	#list(depth: number): Json {
 		const list: Json[] = [];
-		const blanks = () => this.#skip(/(?:[ \t\r\n]|#[^\n]*)*/y);
+		const blanks = () => this.#skip(BLANKS);
 		for (blanks(); !this.#accept("]"); blanks()) {
 			list.push(this.#value(depth + 1));
 			blanks();
@@ -157,11 +162,11 @@ class Reader {
 	#inlineTable(depth: number): Json {
 		const table: JsonObject = {};
 		// Newlines and a trailing comma are of TOML 1.1.
-		const blanks = () => this.#skip(/(?:[ \t\r\n]|#[^\n]*)*/y);
+		const blanks = () => this.#skip(BLANKS);
 		for (blanks(); !this.#accept("}"); blanks()) {
 			const key = this.#key();
 			this.#expect("=");
-			this.#skip(/[ \t]*/y);
+			this.#skip(SPACES);
 			this.#put(table, key, this.#value(depth + 1));
 			blanks();
 			if (!this.#accept(",") && !this.#peek("}")) this.#fail();

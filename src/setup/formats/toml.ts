@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import {
 	ConfigFault,
 	changedCopy,
@@ -21,7 +20,7 @@ export const toml: Format = {
 		const expected = changedCopy(root, (copy) => {
 			define(objectAt(copy, path.slice(0, -1)), path.at(-1) as string, value);
 		});
-		const isSame = ({ at, isTable }: Statement) => !isTable && isDeepStrictEqual(at, path);
+		const isSame = ({ at, isTable }: Statement) => !isTable && isPath(at, path);
 		const existing = statements.find(isSame);
 		if (existing) {
 			const { valueStart, end } = existing;
@@ -48,6 +47,10 @@ export const toml: Format = {
 	},
 };
 
+function isPath(at: readonly string[], path: readonly string[]): boolean {
+	return at.length === path.length && at.every((key, index) => key === path[index]);
+}
+
 function checked(text: string, expected: JsonObject): string {
 	return checkedEdit(text, expected, toml.parse);
 }
@@ -59,7 +62,7 @@ function dropImplied(root: JsonObject, path: readonly string[], statements: Stat
 		const key = path[depth - 1] as string;
 		const isEmpty = Object.keys(parent[key] as JsonObject).length === 0;
 		const isNamed = statements.some(
-			({ at, isTable }) => isTable && isDeepStrictEqual(at, path.slice(0, depth)),
+			({ at, isTable }) => isTable && isPath(at, path.slice(0, depth)),
 		);
 		if (!isEmpty || isNamed) return;
 		delete parent[key];
