@@ -22,6 +22,7 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	clearing: [...SYSTEM, "wire"],
 	workset: [...SYSTEM, "tiers"],
 	code: [...SYSTEM, "codeindex"],
+	cost: [...SYSTEM, "pruning", "protocol"],
 	wire: LEAVES,
 	importers: [...LEAVES, "wire", "economy"],
 	proxy: [...LEAVES, "wire"],
@@ -78,10 +79,10 @@ const SECOND_DOORS = new Set([
 	"src/readcache/diff/unified.ts",
 	// The sample project of the demo, which needs no session.
 	"src/server/demo/sample-projects.ts",
-	// What a session cost and saved, from its entries: pi's commands show the figures of the page.
-	"src/server/sessions/cost-view.ts",
 	// The book of all sessions: pi's extension adds to it, and loads nothing else of usage.
 	"src/usage/saved-book.ts",
+	// Sums of all session files of this machine, in one call: the server's worker needs no texts.
+	"src/usage/known-usage.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);
@@ -119,6 +120,13 @@ describe("the architecture", () => {
 	test("only the session listens to pi's events", () => {
 		const listening = [...sources].filter(([, source]) => listensToPi(source));
 		expect(listening.map(([file]) => file)).toEqual(["src/session/session.ts"]);
+	});
+
+	test("no file takes out a safeguard, and no variable of the environment does", () => {
+		const other = [...sources].filter(([file]) => file !== "src/server/safeguards.ts");
+		const calls = other.filter(([, source]) => source.includes("takeOut"));
+		expect(calls.map(([file]) => file)).toEqual([]);
+		expect(sources.get("src/server/safeguards.ts")).not.toMatch(/^import|process|\benv\b/m);
 	});
 
 	test("no file imports itself by a detour; types within one folder may", () => {

@@ -9,9 +9,9 @@ import { PATIENCE_MS } from "./support/patience.ts";
 
 const MOST: Record<string, number> = {
 	"A repeated read": 16,
-	"A code question": 26,
+	"A code question": 28,
 	"A prompt over WebSocket": 35,
-	"Prune and read back": 20,
+	"Prune and read back": 21,
 };
 const script = fileURLToPath(new URL("../scripts/walks.ts", import.meta.url));
 const page = readFileSync(new URL("../docs/architecture.md", import.meta.url), "utf8");

@@ -1,5 +1,5 @@
 /**
- * An index of a TypeScript or JavaScript project that answers six questions: search, dependencies,
+ * An index of a project's code that answers eight questions: search, dependencies, outline, symbol,
  * usages, impact, task context and symbol map. Every question first compares the tree with the
  * index, so answers are up to date; their `coverage` says what could not be read. The index is an
  * SQLite file in the user's cache folder. It runs in a worker thread, so close it after use. Nothing is
@@ -33,6 +33,7 @@
  */
 export {
 	type AnswerOf,
+	type BuildOptions,
 	type BuildReport,
 	type CallOptions,
 	type CodeIndex,
