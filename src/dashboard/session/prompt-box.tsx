@@ -24,6 +24,8 @@ export function PromptBox(props: PromptBoxProps) {
 	const text = draft.text.value;
 	const { prepends } = draft;
 	const [caret, setCaret] = useState(text.length);
+	/** Where a text that was put in has its caret. A new object for each, so that it is set once. */
+	const [placed, setPlaced] = useState<{ readonly at: number }>();
 	const proposals = useProposals(session, text, Math.min(caret, text.length));
 	const { offered, chosen } = proposals;
 	const listId = useId();
@@ -44,11 +46,15 @@ export function PromptBox(props: PromptBoxProps) {
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
 
+	useLayoutEffect(() => {
+		// With the text, not in a later frame: by then the user may have typed on.
+		if (placed) box.current?.setSelectionRange(placed.at, placed.at);
+	}, [placed]);
+
 	function put(next: string, at = next.length): void {
 		draft.text.value = next;
 		setCaret(at);
-		// After the new text is drawn.
-		queueMicrotask(() => requestAnimationFrame(() => box.current?.setSelectionRange(at, at)));
+		setPlaced({ at });
 	}
 
 	function take(proposal: Proposal): void {
