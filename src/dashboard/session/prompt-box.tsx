@@ -5,6 +5,11 @@ import type { OpenSession } from "./open-session.ts";
 import { type HistoryPlace, historyStep, sentTexts } from "./prompt-history.ts";
 import { type Proposal, ProposalList, useProposals } from "./proposals.tsx";
 
+/** Not on a phone, where the keyboard would cover the conversation. */
+export function mayFocusUnasked(): boolean {
+	return matchMedia("(hover: hover)").matches;
+}
+
 interface PromptBoxProps {
 	readonly session: OpenSession;
 	readonly draft: Draft;
@@ -22,7 +27,7 @@ export function PromptBox(props: PromptBoxProps) {
 	const { session, draft, attachments, placeholder, onSend, onEscape } = props;
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
-	const { prepends } = draft;
+	const { focuses } = draft;
 	const [caret, setCaret] = useState(text.length);
 	/** Where a text that was put in has its caret. A new object for each, so that it is set once. */
 	const [placed, setPlaced] = useState<{ readonly at: number }>();
@@ -31,13 +36,12 @@ export function PromptBox(props: PromptBoxProps) {
 	const listId = useId();
 	const place = useRef<HistoryPlace>(undefined);
 	useEffect(() => {
-		// Not on a phone, where the keyboard would cover the conversation.
 		const isFree = document.activeElement === document.body || document.activeElement === null;
-		if (isFree && matchMedia("(hover: hover)").matches) box.current?.focus();
+		if (isFree && mayFocusUnasked()) box.current?.focus();
 	}, []);
 	useLayoutEffect(() => {
-		if (prepends.value > 0) box.current?.focus();
-	}, [prepends.value]);
+		if (focuses.value > 0) box.current?.focus();
+	}, [focuses.value]);
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
