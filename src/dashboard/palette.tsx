@@ -8,7 +8,9 @@ import { Empty } from "./parts/notices.tsx";
 import { DEFAULT_VIEW, navigate, type Route, route } from "./route.ts";
 import { composerStateOf } from "./session/composer-state.ts";
 import { matchingCommands, pageCommands } from "./session/input-command.ts";
+import { mayFocusUnasked } from "./session/prompt-box.tsx";
 import { ProposalLine } from "./session/proposals.tsx";
+import { firstMessagesOf } from "./sessions/first-messages.ts";
 import { pages, sessionViews } from "./views.tsx";
 
 /** Which of the page's own dialogs is open. */
@@ -127,11 +129,18 @@ function Palette({ onClose }: { onClose(): void }) {
 	const shown = route.value;
 	const sessionId = shown.page === "session" ? shown.sessionId : undefined;
 	const sessions = useAnswer("list_sessions", {}).data?.sessions;
+	const stored = useAnswer("list_stored_sessions", {}).data?.sessions;
 	const commands = useAnswer("get_commands", sessionId === undefined ? undefined : { sessionId })
 		.data?.commands;
 	const all = useMemo(
-		() => targetsOf({ sessions: sessions ?? [], commands: commands ?? [], sessionId }),
-		[sessions, commands, sessionId],
+		() =>
+			targetsOf({
+				sessions: sessions ?? [],
+				firstMessages: firstMessagesOf(stored ?? []),
+				commands: commands ?? [],
+				sessionId,
+			}),
+		[sessions, stored, commands, sessionId],
 	);
 	const found = useMemo(() => matchingTargets(all, query).slice(0, MAX_TARGETS), [all, query]);
 	const chosen = found[Math.min(at, found.length - 1)];
@@ -191,12 +200,19 @@ function Palette({ onClose }: { onClose(): void }) {
 
 interface TargetSource {
 	readonly sessions: readonly Data<"SessionInfo">[];
+	/** By session id. */
+	readonly firstMessages: ReadonlyMap<string, string>;
 	readonly commands: readonly Data<"SlashCommand">[];
 	readonly sessionId: string | undefined;
 }
 
-function targetsOf({ sessions, commands, sessionId }: TargetSource): Target[] {
+function targetsOf({ sessions, firstMessages, commands, sessionId }: TargetSource): Target[] {
 	const goTo = (to: Route) => () => navigate(to);
+	/** The conversation, ready to write in. */
+	const goToBox = (id: string) => () => {
+		navigate({ page: "session", sessionId: id, view: DEFAULT_VIEW });
+		if (mayFocusUnasked()) composerStateOf(id).draft.focus();
+	};
 	const views = VIEWS.flatMap(({ name, title }): Target[] =>
 		sessionId === undefined
 			? []
@@ -206,7 +222,10 @@ function targetsOf({ sessions, commands, sessionId }: TargetSource): Target[] {
 						shown: title,
 						about: "View of this session",
 						source: "view",
-						go: goTo({ page: "session", sessionId, view: name }),
+						go:
+							name === DEFAULT_VIEW
+								? goToBox(sessionId)
+								: goTo({ page: "session", sessionId, view: name }),
 					},
 				],
 	);
@@ -222,12 +241,13 @@ function targetsOf({ sessions, commands, sessionId }: TargetSource): Target[] {
 	);
 	const open = sessions.map((session): Target => {
 		const { sessionId: id, sessionName, cwd } = session;
+		const firstMessage = firstMessages.get(id);
 		return {
 			key: `session:${id}`,
 			shown: sessionName ?? baseName(cwd),
-			about: shortPath(cwd),
+			about: `${firstMessage ? `“${firstMessage}” ` : ""}${shortPath(cwd)}`,
 			source: id === sessionId ? "this session" : "session",
-			go: goTo({ page: "session", sessionId: id, view: DEFAULT_VIEW }),
+			go: goToBox(id),
 		};
 	});
 	const own = sessionId === undefined ? [] : matchingCommands([...pageCommands(), ...commands], "");

@@ -68,6 +68,31 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		expect(faults).toEqual([]);
 	});
 
+	test("leave the caret where the user types, however late the next frame is", async () => {
+		const { page, faults } = await open("caret");
+		const box = promptBox(page);
+		await box.focus();
+		await page.keyboard.type("/ren");
+		await list(page).waitFor();
+		await page.evaluate(() => {
+			const held: FrameRequestCallback[] = [];
+			const { requestAnimationFrame: real } = window;
+			window.requestAnimationFrame = (work) => held.push(work);
+			Object.assign(window, {
+				releaseFrames() {
+					window.requestAnimationFrame = real;
+					for (const work of held) work(performance.now());
+				},
+			});
+		});
+		await page.keyboard.press("Tab");
+		await page.keyboard.type("by");
+		await page.evaluate(() => (window as unknown as { releaseFrames(): void }).releaseFrames());
+		await page.keyboard.type(" keys");
+		await eventually(() => box.inputValue()).toBe("/rename by keys");
+		expect(faults).toEqual([]);
+	});
+
 	test("that are typed in full are sent by one Enter", async () => {
 		const { page, faults } = await open("full");
 		await promptBox(page).focus();

@@ -1,6 +1,7 @@
 /** The prompt box, the palette and the keys. */
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
+import { sessionLines } from "./session-lines.ts";
 import { eventually, hasFocus, promptBox, useStrata } from "./strata-server.ts";
 
 /** The smallest PNG: one pixel. */
@@ -108,6 +109,38 @@ describe.skipIf(browserPath === undefined)("the keyboard", () => {
 		await expectAccessible(page);
 		await page.keyboard.press("Escape");
 		await page.getByRole("dialog").waitFor({ state: "detached" });
+		expect(faults).toEqual([]);
+	});
+
+	test("Ctrl+K finds a session by its first message, and the box has the focus then", async () => {
+		for (const words of ["about the turtles", "about the hares"]) {
+			const text = `Tell me ${words}`;
+			strata.writeSession(words, sessionLines([{ role: "user", text }]));
+			const { page } = await strata.openStored(text);
+			await page.close();
+		}
+		const { page, faults } = await strata.open();
+		const goTo = async (words: string) => {
+			await page.keyboard.press("Control+K");
+			const dialog = page.getByRole("dialog", { name: "Go to" });
+			await page.keyboard.type(words);
+			await dialog.getByRole("option", { name: words }).waitFor();
+			await eventually(() => dialog.getByRole("option").count()).toBe(1);
+			await page.keyboard.press("Enter");
+			await dialog.waitFor({ state: "detached" });
+			await page.getByText(`Tell me about the ${words}`).waitFor();
+			await eventually(() => hasFocus(promptBox(page))).toBe(true);
+		};
+		// From a link of the list of sessions, from a session, and from a view of the same session.
+		await page.getByRole("link", { name: "Sessions", exact: true }).focus();
+		await goTo("turtles");
+		await page.getByRole("link", { name: "Cost", exact: true }).focus();
+		await goTo("hares");
+		await page.getByRole("link", { name: "Cost", exact: true }).click();
+		await page.getByRole("heading", { name: "Cost" }).waitFor();
+		await goTo("hares");
+		await page.locator("main").focus();
+		await goTo("hares");
 		expect(faults).toEqual([]);
 	});
 

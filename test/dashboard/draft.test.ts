@@ -10,14 +10,14 @@ test("text from elsewhere stands above what was typed, once", () => {
 	draft.prepend("one");
 	draft.prepend("one");
 	expect(draft.text.value).toBe("one\ntyped");
-	expect(draft.prepends.value).toBe(4);
+	expect(draft.focuses.value).toBe(4);
 });
 
 test("what was typed is there when the page is loaded again, until it is sent", () => {
 	const kept: string[] = [];
 	const draft = createDraft({ read: () => "typed", write: (text) => kept.push(text) });
 	expect(draft.text.value).toBe("typed");
-	expect(draft.prepends.value).toBe(0);
+	expect(draft.focuses.value).toBe(0);
 	draft.text.value = "typed more";
 	draft.text.value = "";
 	expect(kept.slice(-2)).toEqual(["typed more", ""]);

@@ -138,6 +138,20 @@ describe("a session that is open on the page", () => {
 		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "meanwhile"]), PATIENCE);
 	});
 
+	test("a name given while it loads is not undone by the load's older answer", async () => {
+		const { server, session } = await opened({ sessionName: "before" });
+		server.latest.say({ type: "gap", sessionId: "s", fromSeq: 8, toSeq: 9 });
+		await vi.waitFor(() => expect(asked(server, "get_entries")).toBeDefined(), PATIENCE);
+		answer(server, "get_state", { ...STATE, sessionName: "before" });
+		say(server, 10, { type: "session_info_changed", name: "after" });
+		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), PATIENCE);
+		answer(server, "get_state", { ...STATE, sessionName: "after" });
+		await vi.waitFor(() => expect(session.state.value?.sessionName).toBe("after"), PATIENCE);
+		answer(server, "get_entries", entriesOf(user(1, "one"), user(2, "two")));
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]), PATIENCE);
+		expect(session.state.value?.sessionName).toBe("after");
+	});
+
 	test("goes on after a lost connection, and a run that died with the server no longer runs", {
 		tags: "slow",
 	}, async () => {

@@ -52,18 +52,21 @@ export type Draft = ReturnType<typeof createDraft>;
 /** The text of the prompt box. It is kept when the session's view changes. */
 export function createDraft(store: StoredText) {
 	const text = signal(store.read());
-	/** Counts the calls of `prepend`. Each call gives the prompt box the focus. */
-	const prepends = signal(0);
+	/** Counts the calls of `focus` and `prepend`. Each call gives the prompt box the focus, once it is shown. */
+	const focuses = signal(0);
 	text.subscribe((value) => store.write(value));
 	return {
 		text,
-		prepends,
+		focuses,
+		focus(): void {
+			focuses.value++;
+		},
 		/** Puts text above the draft, unless it is already there. */
 		prepend(given: string): void {
 			const old = text.value;
 			const isThere = old === given || old.startsWith(`${given}\n`);
 			if (!isThere) text.value = old.trim() === "" ? given : `${given}\n${old}`;
-			prepends.value++;
+			focuses.value++;
 		},
 	};
 }

@@ -62,10 +62,8 @@ export class OpenSession {
 	readonly #client: Client;
 	readonly #shell: ReadonlySignal<readonly ShellCommand[]>;
 	readonly #stateRefresher = createRefresher({
-		fetch: (signal) => this.#client.request("get_state", { sessionId: this.sessionId }, { signal }),
-		onAnswer: ({ data }) => {
-			this.state.value = data;
-		},
+		fetch: (signal) => this.#askState({ signal }),
+		onAnswer: (answer) => this.#showState(answer),
 		onError() {}, // the next event, or the next connection, refreshes the state
 	});
 	readonly #unsubscribes: readonly (() => void)[];
@@ -80,6 +78,9 @@ export class OpenSession {
 	/** Events do not say which results were replaced by stubs. The entries do. */
 	#hasEdits = false;
 	#loads = 0;
+	/** Requests of the state are numbered: an answer never replaces that of a later request. */
+	#stateRequests = 0;
+	#shownState = 0;
 	#changesTimer: ReturnType<typeof setTimeout> | undefined;
 	#catchUpTimer: ReturnType<typeof setTimeout> | undefined;
 	#shownShell: readonly ShellCommand[] = [];
@@ -197,11 +198,11 @@ export class OpenSession {
 		try {
 			const [entries, now] = await Promise.all([
 				this.#client.request("get_entries", { sessionId }),
-				this.#client.request("get_state", { sessionId }),
+				this.#askState(),
 			]);
 			if (own !== this.#loads || this.#isClosed) return;
 			this.#sinceLoad = undefined;
-			this.state.value = now.data;
+			this.#showState(now);
 			const isFirst = this.status.value.name !== "ready";
 			this.#pendingEvents = [];
 			const next = carryOver(conversationOf(entries.data, now.data), this.conversation.value);
@@ -214,6 +215,19 @@ export class OpenSession {
 			this.#sinceLoad = undefined;
 			this.status.value = afterError(error);
 		}
+	}
+
+	async #askState(options: { signal?: AbortSignal } = {}) {
+		const number = ++this.#stateRequests;
+		const { sessionId } = this;
+		const { data } = await this.#client.request("get_state", { sessionId }, options);
+		return { number, data };
+	}
+
+	#showState({ number, data }: { number: number; data: Data<"SessionState"> }): void {
+		if (number < this.#shownState) return;
+		this.#shownState = number;
+		this.state.value = data;
 	}
 
 	/** Subscribes again from an earlier event, because a streaming answer began before this page was opened. */

@@ -5,6 +5,11 @@ import type { OpenSession } from "./open-session.ts";
 import { type HistoryPlace, historyStep, sentTexts } from "./prompt-history.ts";
 import { type Proposal, ProposalList, useProposals } from "./proposals.tsx";
 
+/** Not on a phone, where the keyboard would cover the conversation. */
+export function mayFocusUnasked(): boolean {
+	return matchMedia("(hover: hover)").matches;
+}
+
 interface PromptBoxProps {
 	readonly session: OpenSession;
 	readonly draft: Draft;
@@ -22,20 +27,21 @@ export function PromptBox(props: PromptBoxProps) {
 	const { session, draft, attachments, placeholder, onSend, onEscape } = props;
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
-	const { prepends } = draft;
+	const { focuses } = draft;
 	const [caret, setCaret] = useState(text.length);
+	/** Where a text that was put in has its caret. A new object for each, so that it is set once. */
+	const [placed, setPlaced] = useState<{ readonly at: number }>();
 	const proposals = useProposals(session, text, Math.min(caret, text.length));
 	const { offered, chosen } = proposals;
 	const listId = useId();
 	const place = useRef<HistoryPlace>(undefined);
 	useEffect(() => {
-		// Not on a phone, where the keyboard would cover the conversation.
 		const isFree = document.activeElement === document.body || document.activeElement === null;
-		if (isFree && matchMedia("(hover: hover)").matches) box.current?.focus();
+		if (isFree && mayFocusUnasked()) box.current?.focus();
 	}, []);
 	useLayoutEffect(() => {
-		if (prepends.value > 0) box.current?.focus();
-	}, [prepends.value]);
+		if (focuses.value > 0) box.current?.focus();
+	}, [focuses.value]);
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
@@ -44,11 +50,15 @@ export function PromptBox(props: PromptBoxProps) {
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
 
+	useLayoutEffect(() => {
+		// With the text, not in a later frame: by then the user may have typed on.
+		if (placed) box.current?.setSelectionRange(placed.at, placed.at);
+	}, [placed]);
+
 	function put(next: string, at = next.length): void {
 		draft.text.value = next;
 		setCaret(at);
-		// After the new text is drawn.
-		queueMicrotask(() => requestAnimationFrame(() => box.current?.setSelectionRange(at, at)));
+		setPlaced({ at });
 	}
 
 	function take(proposal: Proposal): void {

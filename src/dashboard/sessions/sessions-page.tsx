@@ -8,6 +8,7 @@ import { Answered, orToast } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
 import { DEFAULT_VIEW, hrefOf, navigate } from "../route.ts";
 import { isDemo, MadeUp } from "../session/demo-banner.tsx";
+import { firstMessagesOf } from "./first-messages.ts";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
 
 export function SessionsPage() {
@@ -270,11 +271,7 @@ class SessionList {
 		for (const { sessionId } of unknown) this.#lookedUp.add(sessionId);
 		try {
 			const { data } = await client().request("list_stored_sessions", {});
-			this.firstMessages.value = new Map(
-				data.sessions.flatMap(({ sessionId, firstMessage }) =>
-					sessionId && firstMessage ? [[sessionId, firstMessage] as const] : [],
-				),
-			);
+			this.firstMessages.value = firstMessagesOf(data.sessions);
 		} catch {
 			// Without first messages, only the names of folders are shown.
 		}
