@@ -11,6 +11,7 @@ import { matchingCommands, pageCommands } from "./session/input-command.ts";
 import { mayFocusUnasked } from "./session/prompt-box.tsx";
 import { ProposalLine } from "./session/proposals.tsx";
 import { firstMessagesOf } from "./sessions/first-messages.ts";
+import { openStored } from "./sessions/open-stored.ts";
 import { pages, sessionViews } from "./views.tsx";
 
 /** Which of the page's own dialogs is open. */
@@ -136,7 +137,7 @@ function Palette({ onClose }: { onClose(): void }) {
 		() =>
 			targetsOf({
 				sessions: sessions ?? [],
-				firstMessages: firstMessagesOf(stored ?? []),
+				stored: stored ?? [],
 				commands: commands ?? [],
 				sessionId,
 			}),
@@ -181,6 +182,7 @@ function Palette({ onClose }: { onClose(): void }) {
 				onInput={(event) => setQuery(event.currentTarget.value)}
 				onKeyDown={onKeyDown}
 			/>
+			{found.length === 0 && <Empty>Nothing has this name.</Empty>}
 			<div id={listId} class="palette" role="listbox" aria-label="Targets">
 				{found.map((target, index) => (
 					<ProposalLine
@@ -193,20 +195,19 @@ function Palette({ onClose }: { onClose(): void }) {
 					/>
 				))}
 			</div>
-			{found.length === 0 && <Empty>Nothing has this name.</Empty>}
 		</Dialog>
 	);
 }
 
 interface TargetSource {
 	readonly sessions: readonly Data<"SessionInfo">[];
-	/** By session id. */
-	readonly firstMessages: ReadonlyMap<string, string>;
+	readonly stored: readonly Data<"StoredSession">[];
 	readonly commands: readonly Data<"SlashCommand">[];
 	readonly sessionId: string | undefined;
 }
 
-function targetsOf({ sessions, firstMessages, commands, sessionId }: TargetSource): Target[] {
+function targetsOf({ sessions, stored, commands, sessionId }: TargetSource): Target[] {
+	const firstMessages = firstMessagesOf(stored);
 	const goTo = (to: Route) => () => navigate(to);
 	/** The conversation, ready to write in. */
 	const goToBox = (id: string) => () => {
@@ -250,6 +251,19 @@ function targetsOf({ sessions, firstMessages, commands, sessionId }: TargetSourc
 			go: goToBox(id),
 		};
 	});
+	const isOpen = new Set(sessions.map((session) => session.sessionId));
+	const closed = stored
+		.filter(({ sessionId: id }) => id === undefined || !isOpen.has(id))
+		.map((one): Target => {
+			const { sessionPath, sessionName, firstMessage, cwd, piProcess } = one;
+			return {
+				key: `stored:${sessionPath}`,
+				shown: sessionName ?? baseName(cwd),
+				about: `${firstMessage ? `“${firstMessage}” ` : ""}${shortPath(cwd)}`,
+				source: piProcess === undefined ? "stored session" : "in a terminal",
+				go: () => void openStored(one),
+			};
+		});
 	const own = sessionId === undefined ? [] : matchingCommands([...pageCommands(), ...commands], "");
 	const typed = own.map(({ name, description = "" }): Target => {
 		return {
@@ -264,7 +278,7 @@ function targetsOf({ sessions, firstMessages, commands, sessionId }: TargetSourc
 			},
 		};
 	});
-	return [...views, ...open, ...others, ...typed];
+	return [...views, ...open, ...others, ...typed, ...closed];
 }
 
 /** All words occur; those with a match at the start of the name come first. */

@@ -69,6 +69,25 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		expect(faults).toEqual([]);
 	});
 
+	test("/new leaves the session that was there in the list, and Ctrl+K finds stored ones", async () => {
+		const { page, faults } = await openStored("left behind");
+		await send(page, "/thinking high");
+		await toast(page, /no thinking level “high”. It is “off” now/).waitFor();
+		await send(page, "/new");
+		await toast(page, /The session as it was is still open/).waitFor();
+		await page.getByRole("link", { name: "Sessions", exact: true }).click();
+		await page.getByRole("row").filter({ hasText: "“stored left behind”" }).waitFor();
+
+		strata.writeSession("asleep", sessionLines([{ role: "user", text: "stored asleep" }]));
+		await page.keyboard.press("Control+K");
+		await page.keyboard.type("asleep");
+		const dialog = page.getByRole("dialog", { name: "Go to" });
+		await dialog.getByRole("option", { name: /“stored asleep”.*stored session/ }).waitFor();
+		await page.keyboard.press("Enter");
+		await said(page, "stored asleep").waitFor();
+		expect(faults).toEqual([]);
+	});
+
 	test("while the server is away waits in sight, and is said once when it is back", async () => {
 		const { page } = await strata.openNew();
 		await page.getByText("Connected", { exact: true }).waitFor();

@@ -5,6 +5,7 @@ import {
 	dollars,
 	dollarsAligned,
 	duration,
+	errorMessage,
 	short,
 	shortPath,
 } from "../../src/dashboard/parts/figures.ts";
@@ -53,6 +54,23 @@ test("bytes, times and paths are short", () => {
 	expect([ago(0, 1_000), ago(0, 120_000)]).toEqual(["just now", "2 min ago"]);
 	expect([ago(9e12, 1_000), ago(Number.NaN, 1_000)]).toEqual(["just now", "–"]);
 	expect([shortPath("/a/b/c/d"), shortPath("/a")]).toEqual(["…/c/d", "/a"]);
+});
+
+test("errors of the server are told without the words of the protocol", () => {
+	const told = (message: string) => errorMessage(new Error(message));
+	expect(told('Model "a/b" is not available: see get_available_models')).toBe(
+		'Model "a/b" is not available',
+	);
+	expect(told('There is no command "/x". See get_commands. To send it as text, …')).toBe(
+		'There is no command "/x". To send it as text, …',
+	);
+	expect(told("set_thinking_level: `level` must be one of off, high")).toBe(
+		"The level must be one of off, high",
+	);
+	expect(told("The session is answering: set streamingBehavior to steer or …")).toBe(
+		"The session is answering: send the message again to queue it, or stop the run first",
+	);
+	expect(told("ENOENT: no such file, open '/see/get_it'")).toContain("/see/get_it");
 });
 
 test("a call is summed up by what it is about", () => {

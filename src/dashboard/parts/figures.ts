@@ -95,6 +95,17 @@ export function formatLatency(ms: number): string {
 	return ms < 9.95 ? `${Number(Math.max(0, ms).toFixed(1))} ms` : duration(ms);
 }
 
+/** The server's errors name its commands and fields, for programs. People have the page. */
+function plainWords(text: string): string {
+	return text
+		.replace(/(?:[:;.] ?|,? )[Ss]ee (?:get|list)_\w+(?=$|[.;,])/, "")
+		.replace(/^set_\w+: `(\w+)` /, "The $1 ")
+		.replace(
+			/: set streamingBehavior .*$/,
+			": send the message again to queue it, or stop the run first",
+		);
+}
+
 export function errorMessage(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
+	return plainWords(error instanceof Error ? error.message : String(error));
 }

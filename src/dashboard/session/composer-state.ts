@@ -1,7 +1,9 @@
 import { signal } from "@preact/signals";
 import { client } from "../connection/connection.ts";
-import { toast } from "../parts/notices.tsx";
+import { errorMessage } from "../parts/figures.ts";
+import { orToast, toast } from "../parts/notices.tsx";
 import { type StoredText, storedText } from "../parts/storage.ts";
+import { type Origin, openBeside } from "../sessions/open-stored.ts";
 import { type Attachments, createAttachments } from "./attachments.tsx";
 import { Outbox, returnsToDraft } from "./outbox.ts";
 
@@ -10,6 +12,8 @@ export interface ComposerState {
 	readonly draft: Draft;
 	readonly attachments: Attachments;
 	readonly outbox: Outbox;
+	/** The session when the latest command was sent: /new and /clone take its place. */
+	origin?: Origin | undefined;
 }
 
 const states = new Map<string, ComposerState>();
@@ -23,17 +27,28 @@ export function composerStateOf(sessionId: string): ComposerState {
 		client: client(),
 		sessionId,
 		store: storedText(OUTBOX_PREFIX + sessionId),
-		onDone({ type }, data) {
+		onDone(command, data) {
+			const { type } = command;
 			if (type === "export_html") toast(`Saved on the server: ${(data as { path: string }).path}`);
+			if (type === "new_session" || type === "clone") void openBeside(state.origin);
+			if (type === "set_thinking_level") void checkLevel(sessionId, command.fields.level);
 		},
 		onFailed(text, { type }, error) {
-			toast(error.message, "error");
+			toast(errorMessage(error), "error");
 			if (returnsToDraft(type, error.code)) draft.prepend(text);
 		},
 	});
-	const state = { draft, attachments: createAttachments(), outbox };
+	const state: ComposerState = { draft, attachments: createAttachments(), outbox };
 	states.set(sessionId, state);
 	return state;
+}
+
+/** pi takes the nearest level that the model has, and says nothing. */
+async function checkLevel(sessionId: string, wanted: string): Promise<void> {
+	const answer = await orToast(client().request("get_state", { sessionId }));
+	const level = answer?.data.thinkingLevel;
+	if (level === undefined || level === wanted) return;
+	toast(`This model has no thinking level “${wanted}”. It is “${level}” now.`, "warning");
 }
 
 /** Sends again the commands that were unanswered when this tab was reloaded. */

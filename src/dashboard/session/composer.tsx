@@ -5,7 +5,7 @@ import { Button, submitHandler } from "../parts/controls.tsx";
 import { orToast, toast, useToastsAbove } from "../parts/notices.tsx";
 import { LongText, PlainText, visibleString } from "../parts/text.tsx";
 import { AttachmentList } from "./attachments.tsx";
-import type { ComposerState } from "./composer-state.ts";
+import { type ComposerState, composerStateOf } from "./composer-state.ts";
 import type { StreamingBehavior } from "./input-command.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox, Outgoing } from "./outbox.ts";
@@ -32,6 +32,7 @@ export function Composer({ session, draft, attachments, outbox, onSend }: Compos
 		// Without a connection the state is unknown: after a reconnect the session may be running.
 		const mayRun = isRunning || connectionState.value.name !== "open";
 		const images = attachments.images.value.map(({ image }) => image);
+		composerStateOf(session.sessionId).origin = session.state.peek();
 		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined, images);
 		if (refusal === undefined) {
 			draft.text.value = "";

@@ -103,6 +103,11 @@ export class OpenSession {
 		if (client.state.name === "open") void this.reload();
 	}
 
+	/** For what no event tells. */
+	refreshState(): void {
+		if (this.#client.state.name === "open") this.#stateRefresher.refresh();
+	}
+
 	close(): void {
 		this.#isClosed = true;
 		this.#stateRefresher.stop();

@@ -36,7 +36,9 @@ export function PromptBox(props: PromptBoxProps) {
 	const listId = useId();
 	const place = useRef<HistoryPlace>(undefined);
 	useEffect(() => {
-		const isFree = document.activeElement === document.body || document.activeElement === null;
+		// The focus on a tab, too: who goes back to the conversation writes on.
+		const { activeElement: at, body } = document;
+		const isFree = at === body || at === null || at.matches(".tabs a");
 		if (isFree && mayFocusUnasked()) box.current?.focus();
 	}, []);
 	useLayoutEffect(() => {

@@ -3,9 +3,10 @@ import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
-import { Answered, Empty, orToast, toast } from "../parts/notices.tsx";
+import { Answered, Empty, orToast } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
+import { openBeside } from "../sessions/open-stored.ts";
 import type { ComposerProps } from "./composer.tsx";
 
 type TreeDialogProps = Pick<ComposerProps, "session" | "draft"> & { onClose(): void };
@@ -20,6 +21,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 		[data, isAll],
 	);
 	const { isRunning } = session.conversation.value;
+	const isWatched = session.state.value?.watched !== undefined;
 
 	async function act(
 		work: Promise<{ data: { cancelled: boolean; editorText?: string; text?: string } }>,
@@ -36,12 +38,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	const goTo = (targetId: string) =>
 		void act(client().request("navigate_tree", { sessionId, targetId }));
 	async function fork(entryId: string): Promise<void> {
-		const origin = session.state.peek()?.sessionFile;
+		const before = session.state.peek();
 		if (!(await act(client().request("fork", { sessionId, entryId })))) return;
-		if (origin === undefined) return;
-		// This session is the fork from now on; its origin stays in the list as another one.
-		const opened = await orToast(client().request("load_session", { sessionPath: origin }));
-		if (opened) toast("This is the fork. The session that it comes from is open beside it.");
+		await openBeside(before);
 	}
 
 	return (
@@ -50,7 +49,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 				“Go here” continues the session from that entry and keeps the other branches. “Fork” copies
 				what comes before that message into a new session and continues there; the message is in the
 				prompt box, to be changed.
-				{isRunning && " To use them, stop the run first."}
+				{isWatched
+					? " This session runs in a terminal: to use them, work on a copy."
+					: isRunning && " To use them, stop the run first."}
 			</p>
 			<Answered answer={answer} waiting="Loading…">
 				{() => rows.length === 0 && <Empty>No messages yet.</Empty>}
@@ -62,7 +63,12 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 						label="Entries"
 						estimate={() => 32}
 						render={(row) => (
-							<TreeEntry row={row} isBusy={isRunning} onGo={goTo} onFork={(id) => void fork(id)} />
+							<TreeEntry
+								row={row}
+								isBusy={isRunning || isWatched}
+								onGo={goTo}
+								onFork={(id) => void fork(id)}
+							/>
 						)}
 					/>
 				</div>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { client } from "../connection/connection.ts";
 import { Button } from "../parts/controls.tsx";
 import { orToast, toast } from "../parts/notices.tsx";
@@ -16,6 +17,29 @@ export function Watched({
 	const { watched, sessionFile } = session.state.value ?? {};
 	if (!watched) return <>{children}</>;
 	const { piProcess } = watched;
+	return (
+		<WatchedBanner session={session} piProcess={piProcess} sessionFile={sessionFile}>
+			{children}
+		</WatchedBanner>
+	);
+}
+
+/** No event says that a pi in a terminal has ended. */
+const LOOK_MS = 3_000;
+
+interface WatchedBannerProps {
+	readonly session: OpenSession;
+	readonly piProcess: number | undefined;
+	readonly sessionFile: string | undefined;
+	readonly children: ComponentChildren;
+}
+
+function WatchedBanner({ session, piProcess, sessionFile, children }: WatchedBannerProps) {
+	useEffect(() => {
+		if (piProcess === undefined) return;
+		const timer = setInterval(() => session.refreshState(), LOOK_MS);
+		return () => clearInterval(timer);
+	}, [session, piProcess]);
 	async function openCopy(): Promise<void> {
 		if (sessionFile === undefined) return;
 		const opened = await orToast(client().request("load_session", { sessionPath: sessionFile }));

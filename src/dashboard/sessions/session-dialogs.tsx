@@ -4,11 +4,12 @@ import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm } from "../parts/controls.tsx";
 import { ago, baseName, errorMessage, formatNumberOf, shortPath } from "../parts/figures.ts";
-import { Answered, Empty, orToast, Problem, toast } from "../parts/notices.tsx";
+import { Answered, Empty, orToast, Problem } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { DEFAULT_VIEW, navigate } from "../route.ts";
 import { FolderField } from "./folder-field.tsx";
+import { openStored } from "./open-stored.ts";
 
 export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
@@ -155,21 +156,6 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const { data } = answer;
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
-	async function open({ sessionPath, sessionId, piProcess }: Data<"StoredSession">): Promise<void> {
-		const watch = piProcess !== undefined;
-		try {
-			const loaded =
-				sessionId === undefined
-					? (await client().request("load_session", { sessionPath, watch })).data
-					: { sessionId };
-			if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
-			navigate({ page: "session", sessionId: loaded.sessionId, view: DEFAULT_VIEW });
-		} catch (problem) {
-			// Its folder may be gone. What it says can still be read.
-			toast(`Opened read-only: ${errorMessage(problem)}`, "warning");
-			navigate({ page: "stored", path: sessionPath });
-		}
-	}
 	return (
 		<Dialog title="Stored sessions" onCancel={onClose} wide>
 			<input
@@ -193,7 +179,9 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 								label="Stored sessions"
 								startsAtTop
 								estimate={() => 54}
-								render={({ stored }) => <Stored stored={stored} onOpen={() => void open(stored)} />}
+								render={({ stored }) => (
+									<Stored stored={stored} onOpen={() => void openStored(stored)} />
+								)}
 							/>
 						</div>
 					)

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Data } from "../../protocol/index.ts";
+import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button } from "../parts/controls.tsx";
 import { ago, baseName, dollars, errorMessage, formatCount } from "../parts/figures.ts";
@@ -9,6 +10,7 @@ import { PlainText, visibleString } from "../parts/text.tsx";
 import { DEFAULT_VIEW, hrefOf, navigate } from "../route.ts";
 import { isDemo, MadeUp } from "../session/demo-banner.tsx";
 import { firstMessagesOf } from "./first-messages.ts";
+import { openStored } from "./open-stored.ts";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
 
 export function SessionsPage() {
@@ -73,6 +75,8 @@ function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 function FirstRun(props: { startsIn: StartsIn; onShow(dialog: "new" | "stored"): void }) {
 	const { startsIn, onShow } = props;
 	const [isStarting, setStarting] = useState(false);
+	const stored = useAnswer("list_stored_sessions", {}).data?.sessions ?? [];
+	const inTerminals = stored.filter(({ piProcess }) => piProcess !== undefined);
 	async function start(): Promise<void> {
 		setStarting(true);
 		const created = await orToast(client().request("create_session"));
@@ -88,6 +92,18 @@ function FirstRun(props: { startsIn: StartsIn; onShow(dialog: "new" | "stored"):
 				the agent works, you see what the model sees, what it costs and how much was saved.
 			</p>
 			<WhereItStarts startsIn={startsIn} />
+			{inTerminals.map((one) => (
+				<Button
+					key={one.sessionPath}
+					class="one-line"
+					onClick={() => void openStored(one)}
+					label={
+						<>
+							Watch the pi in a terminal: <PlainText text={watchedName(one)} max={80} />
+						</>
+					}
+				/>
+			))}
 			<span class="row">
 				<Button
 					class="primary"
@@ -99,6 +115,10 @@ function FirstRun(props: { startsIn: StartsIn; onShow(dialog: "new" | "stored"):
 			</span>
 		</div>
 	);
+}
+
+function watchedName({ sessionName, firstMessage, cwd }: Data<"StoredSession">): string {
+	return sessionName ?? firstMessage ?? baseName(cwd);
 }
 
 function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {

@@ -5,7 +5,7 @@ export type Piece = Data<"ContextPiece">;
 /** Kind, name and colour, in the order of a prompt. Kinds that are often neighbours have distinct colours. */
 const KIND_TABLE = [
 	["system", "System prompt", 7],
-	["tools", "Tools", 2],
+	["tools", "Tool definitions", 2],
 	["map", "Code map", 3],
 	["file", "Files", 6],
 	["read", "Reads", 1],

@@ -119,7 +119,7 @@ function Saved({ totals, savings, saved, sessionId, hasMadeUpPrices }: SavedProp
 			/>
 			<p class="soft small">
 				{piAloneNote(totals)}
-				{hasMadeUpPrices && " Today and in all leave the demo out."}
+				{hasMadeUpPrices && " The sums of today and of all sessions, in Usage, leave the demo out."}
 			</p>
 		</Section>
 	);
