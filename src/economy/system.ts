@@ -1,4 +1,5 @@
 import { type Bill, billOf } from "../core/bill.ts";
+import { isDemoModel } from "../core/demo-model.ts";
 import type { SessionView, System } from "../session/index.ts";
 import type { AnsweredRequest, CostAccount } from "./live/account.ts";
 import { ColdNotice, type ColdPruner, type Input, NO_PRUNER } from "./live/cold-notice.ts";
@@ -70,7 +71,9 @@ export class EconomySystem implements System {
 		if (missNotice === "once" && this.#isNotified) return;
 		this.#isNotified = true;
 		const { missText } = await import("./live/account.ts");
-		session.ui.notify(`pi-strata: ${missText(miss)}. See /strata cost.`, "info");
+		const isDemo = isDemoModel(answered.model) && miss.dollars !== undefined;
+		const note = isDemo ? " (a made-up price)" : "";
+		session.ui.notify(`pi-strata: ${missText(miss)}${note}. See /strata cost.`, "info");
 	}
 
 	async costReport(session: SessionView): Promise<string> {

@@ -100,7 +100,7 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 					<p class="small soft">
 						<PlainText text={item.label} max={100} />
 					</p>
-					{item.hasColumns ? (
+					{item.hasColumns && item.text.includes("\n") ? (
 						<Scroller class="columns" aria-label={item.label}>
 							<LongText text={item.text} lines={60} />
 						</Scroller>

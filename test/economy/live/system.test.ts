@@ -5,6 +5,7 @@ import { fakeSession } from "../../support/fake-host.ts";
 const MODELS = [
 	{ provider: "anthropic", id: "claude-a", cost: prices(0.5) },
 	{ provider: "anthropic", id: "claude-b", cost: prices(0.25) },
+	{ provider: "strata-demo", id: "scripted", cost: prices(0.5) },
 ];
 
 describe("the account of a running session", () => {
@@ -15,6 +16,22 @@ describe("the account of a running session", () => {
 		await answer({ cacheRead: 51_000, cacheWrite: 1000 }, { stopReason: "error" });
 		await answer({}, { stopReason: "error" });
 		expect(await report()).toContain("3 requests, 153,000 prompt tokens");
+	});
+
+	test("says in its notice of a miss that the prices of the demo are made up", async () => {
+		for (const [provider, isMarked] of [
+			["anthropic", false],
+			["strata-demo", true],
+		] as const) {
+			const model = { provider, model: isMarked ? "scripted" : "claude-a" };
+			const { answer, emit, notices } = watch();
+			await answer({ cacheWrite: 50_000 }, model);
+			await emit("session_tree", {});
+			await answer({ cacheWrite: 50_000 }, model);
+			expect(notices).toHaveLength(1);
+			expect(notices[0]).toContain("50,000 cached tokens were paid for again");
+			expect(notices[0]?.includes("(a made-up price)")).toBe(isMarked);
+		}
 	});
 
 	test("says that the user went to another branch", async () => {
@@ -40,7 +57,7 @@ describe("the account of a running session", () => {
 
 	test("prices the requests of a resumed session by the models that made them", async () => {
 		const usage = { input: 0, cacheRead: 100_000, cacheWrite: 0 };
-		const entries = MODELS.map(({ provider, id }, at) => ({
+		const entries = MODELS.slice(0, 2).map(({ provider, id }, at) => ({
 			type: "message",
 			message: { role: "assistant", provider, model: id, usage, timestamp: at + 1 },
 		}));
@@ -90,6 +107,7 @@ function watch(entries: object[] = []) {
 	const started = session.run([system]);
 	return {
 		emit,
+		notices: session.notices,
 		think(level: string) {
 			state.thinking = level;
 		},
