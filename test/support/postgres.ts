@@ -1,5 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	existsSync,
+	mkdtempSync,
+	openSync,
+	readdirSync,
+	rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -62,8 +70,20 @@ function unprivileged(): { uid: number; gid: number } | undefined {
 	return undefined;
 }
 
+interface PostgresOptions {
+	readonly fsync?: boolean;
+	/** As `name=value`, after those of the tests. */
+	readonly settings?: readonly string[];
+	/** A file for what Postgres logs. */
+	readonly log?: string;
+}
+
 /** `fsync` is off unless asked for: killing processes loses nothing without it, only a power cut would. */
-export async function startPostgres({ fsync = false } = {}): Promise<TestPostgres> {
+export async function startPostgres({
+	fsync = false,
+	settings: more = [],
+	log,
+}: PostgresOptions = {}): Promise<TestPostgres> {
 	if (!postgresPrograms) throw new Error("PostgreSQL is not installed");
 	const programs = postgresPrograms;
 	const user = unprivileged();
@@ -95,11 +115,12 @@ export async function startPostgres({ fsync = false } = {}): Promise<TestPostgre
 			"shared_buffers=32MB",
 			"autovacuum_naptime=5s",
 			"logging_collector=off",
+			...more,
 		];
 		const started = spawn(
 			join(programs, "postgres"),
 			["-D", data, ...settings.flatMap((setting) => ["-c", setting])],
-			{ ...owner, stdio: "ignore" },
+			{ ...owner, stdio: ["ignore", "ignore", log === undefined ? "ignore" : openSync(log, "a")] },
 		);
 		child = started;
 		exited = new Promise((resolve) => started.once("exit", resolve));
