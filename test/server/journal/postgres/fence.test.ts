@@ -4,6 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { AlreadyKnown, SessionLost } from "../../../../src/server/journal/journal.ts";
+import { sweepStep } from "../../../../src/server/journal/postgres/database-retention.ts";
 import {
 	migrate,
 	NewerSchema,
@@ -469,6 +470,36 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		}, PATIENCE);
 		await vi.waitFor(() => expect(journal.evictedBefore("ann")).toBeGreaterThan(0), PATIENCE);
 		expect(await count("sessions")).toBe(1);
+	});
+
+	test("what a deleted session leaves is deleted in steps, however much it is", async () => {
+		const url = await newDatabase();
+		const client = await connect(url);
+		await migrate(client);
+		await client.query("INSERT INTO strata.gone_streams VALUES (7), (8)");
+		await client.query(
+			"INSERT INTO strata.events SELECT 7, n, $1, '1' FROM generate_series(1, 5000) AS n",
+			[Date.now()],
+		);
+		await client.query(
+			"INSERT INTO strata.entries SELECT 8, 'c', n, '1' FROM generate_series(1, 3000) AS n",
+		);
+		const count = async (table: string) =>
+			Number((await client.query(`SELECT count(*) FROM strata.${table}`)).rows[0].count);
+		const left: number[] = [];
+		for (let more = true; more; ) {
+			const before = (await count("events")) + (await count("entries"));
+			({ more } = await sweepStep(client, {
+				kind: "sweep",
+				olderThanMs: 0,
+				maxBytes: 1e9,
+				maxOwned: 10,
+			}));
+			left.push(before - (await count("events")) - (await count("entries")));
+		}
+		expect(Math.max(...left)).toBeLessThanOrEqual(4_000);
+		expect([await count("events"), await count("entries")]).toEqual([0, 0]);
+		expect(await count("gone_streams")).toBe(0);
 	});
 
 	test("a conversation is read back as it was kept, under the claim only", async () => {
