@@ -1,19 +1,21 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import {
 	databaseFrom,
 	hasPassword,
 	parseDatabaseUrl,
 } from "../../src/server/journal/postgres/database-url.ts";
+import { migrate as migrateSchema } from "../../src/server/journal/postgres/schema.ts";
 import { startServe } from "../server/support/serve-process.ts";
 import { connectWire } from "../server/support/wire-client.ts";
 import { connectClient } from "../server/support/ws-client.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { postgresPrograms, sharedPostgres, withPostgres } from "../support/postgres.ts";
-import { tempDir } from "../support/temp.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
 
 const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
 
@@ -156,16 +158,32 @@ describe.runIf(postgresPrograms)(withPostgres("strata with a database"), { tags:
 		const change = { type: "bash", id: "once", sessionId: "s", command: "echo migrated-word" };
 		const changed = await first.ask(change);
 		const { seq } = (await first.ask({ type: "subscribe", sessionId: "s" })).data as never;
+		const { data: state } = await first.ask({ type: "get_state", sessionId: "s" });
+		const env = { PI_CODING_AGENT_DIR: agentDir };
+		const running = await strata(["journal", "migrate", "--database", url], env);
+		expect(running).toMatchObject({ code: 1, stdout: "" });
+		expect(running.stderr).toContain(agentDir);
 		before.child.kill("SIGTERM");
 		await before.exited;
-		const env = { PI_CODING_AGENT_DIR: agentDir };
+		const { sessionFile = "" } = state as { sessionFile?: string };
+		// As a power cut may leave it. Pi skips the line.
+		appendFileSync(sessionFile, "\u0000\u0000 no entry\n");
+		const client = new pg.Client({ connectionString: url });
+		await client.connect();
+		atEnd(() => client.end());
+		const occupied = "strata.heads (principal, session, home, epoch, claim)";
+		await migrateSchema(client);
+		await client.query(`INSERT INTO ${occupied} VALUES ('ann', 'x', 'h', 1, gen_random_uuid())`);
+		const refused = await strata(["journal", "migrate", "--database", url], env);
+		expect(refused.stderr).toContain("the database already has sessions or commands");
+		await client.query("DELETE FROM strata.heads");
 		const copied = await strata(["journal", "migrate", "--database", url], env);
 		expect(copied.stderr).toBe("");
 		expect(copied.stdout).toMatch(
 			/^copied 1 session, \d+ commands?, \d+ events? and 1 conversation to /,
 		);
 		const again = await strata(["journal", "migrate", "--database", url], env);
-		expect(again.stderr).toContain("the database already has commands");
+		expect(again.stderr).toContain("the database already has sessions or commands");
 		const after = startServe([...words, "--database", url], { agentDir });
 		const second = await connectWire(`ws://127.0.0.1:${(await after.ready()).port}`);
 		expect(await second.ask(change)).toEqual({ ...changed, replayed: true });
