@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
+import { checkDatabase } from "../../src/server/journal/postgres/database-checks.ts";
 import {
 	databaseFrom,
 	hasPassword,
@@ -14,7 +16,13 @@ import { startServe } from "../server/support/serve-process.ts";
 import { connectWire } from "../server/support/wire-client.ts";
 import { connectClient } from "../server/support/ws-client.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { postgresPrograms, sharedPostgres, withPostgres } from "../support/postgres.ts";
+import {
+	postgresPrograms,
+	sharedPostgres,
+	startPostgres,
+	withPostgres,
+} from "../support/postgres.ts";
+import { selfSigned } from "../support/self-signed.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
@@ -126,6 +134,58 @@ describe.runIf(postgresPrograms)(withPostgres("strata with a database"), { tags:
 		expect((await strata(["tokens", "add", "a b", "--database", url])).stderr).toContain(
 			'got "a b"',
 		);
+	});
+
+	test("with TLS and a password shows its certificate, and nobody shows the password", async () => {
+		const tls = selfSigned();
+		const postgres = await startPostgres({ tls });
+		atEnd(() => postgres.stop());
+		const client = new pg.Client({ connectionString: await postgres.database() });
+		client.on("error", () => {});
+		await client.connect();
+		await client.query("ALTER USER strata PASSWORD 'secret-word'");
+		const folder = tempDir();
+		mkdirSync(folder, { recursive: true });
+		const ca = join(folder, "ca.pem");
+		writeFileSync(ca, tls.cert);
+		const other = join(folder, "other.pem");
+		writeFileSync(other, selfSigned().cert);
+		const address = (password: string, options: string) =>
+			`postgres://strata:${password}@localhost:${postgres.port}/${client.database}?${options}`;
+		const verified = (file: string) =>
+			`sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`;
+		const server = startServe(["--port", "0", "--auth", "none", "--json"], {
+			env: { STRATA_DATABASE: address("secret-word", verified(ca)) },
+		});
+		await server.ready();
+		const { rows } = await client.query(
+			`SELECT bool_and(ssl) AS ssl, count(*) AS count FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+				WHERE application_name LIKE 'strata %'`,
+		);
+		expect(rows[0]).toMatchObject({ ssl: true });
+		expect(Number(rows[0].count)).toBeGreaterThan(0);
+		const outputs = [server.out() + server.err()];
+		for (const [password, options, note] of [
+			["secret-word", verified(ca), "/test_"],
+			["secret-word", verified(other), "does not show a certificate that this server trusts"],
+			["wrong-secret-word", verified(ca), "refuses this server's user"],
+			["secret-word", "sslmode=disable", "refuses this server's user"],
+		] as const) {
+			const findings = await checkDatabase(parseDatabaseUrl(address(password, options)));
+			expect(findings.find(({ name }) => name === "database")?.note).toContain(note);
+			outputs.push(JSON.stringify(findings));
+		}
+		const env = { STRATA_DATABASE: address("wrong-secret-word", verified(ca)) };
+		for (const words of [
+			["doctor"],
+			["tokens", "list"],
+			["serve", "--port", "0", "--no-dashboard"],
+		]) {
+			const { stdout, stderr, code } = await strata(words, env);
+			expect(code).toBe(1);
+			outputs.push(stdout + stderr);
+		}
+		expect(outputs.join("\n")).not.toContain("secret-word");
 	});
 
 	test("doctor looks at version, settings, schema, clock and standby", async () => {

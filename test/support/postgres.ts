@@ -7,7 +7,9 @@ import {
 	openSync,
 	readdirSync,
 	rmSync,
+	writeFileSync,
 } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -74,6 +76,8 @@ interface PostgresOptions {
 	readonly fsync?: boolean;
 	/** As `name=value`, after those of the tests. */
 	readonly settings?: readonly string[];
+	/** Also listens on a port of `localhost`, for clients with TLS and a password. */
+	readonly tls?: { readonly cert: string; readonly key: string };
 	/** A file for what Postgres logs. */
 	readonly log?: string;
 }
@@ -83,6 +87,7 @@ export async function startPostgres({
 	fsync = false,
 	settings: more = [],
 	log,
+	tls,
 }: PostgresOptions = {}): Promise<TestPostgres> {
 	if (!postgresPrograms) throw new Error("PostgreSQL is not installed");
 	const programs = postgresPrograms;
@@ -102,14 +107,32 @@ export async function startPostgres({
 	let child: ChildProcess | undefined;
 	let exited: Promise<unknown> = Promise.resolve();
 	let databases = 0;
+	const port = tls ? await freePort() : PORT;
 	const url = (name: string) =>
-		`postgres://strata@/${name}?host=${encodeURIComponent(folder)}&port=${PORT}`;
+		`postgres://strata@/${name}?host=${encodeURIComponent(folder)}&port=${port}`;
+	if (tls) {
+		for (const kind of ["cert", "key"] as const) {
+			writeFileSync(join(data, `server.${kind}`), tls[kind], { mode: 0o600 });
+			if (user) chownSync(join(data, `server.${kind}`), user.uid, user.gid);
+		}
+		writeFileSync(
+			join(data, "pg_hba.conf"),
+			"local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n",
+		);
+	}
 
 	async function start(): Promise<void> {
 		const settings = [
-			"listen_addresses=",
+			...(tls
+				? [
+						"ssl=on",
+						"ssl_cert_file=server.cert",
+						"ssl_key_file=server.key",
+						"listen_addresses=127.0.0.1",
+					]
+				: ["listen_addresses="]),
 			`unix_socket_directories=${folder}`,
-			`port=${PORT}`,
+			`port=${port}`,
 			`fsync=${fsync ? "on" : "off"}`,
 			"max_connections=200",
 			"shared_buffers=32MB",
@@ -151,7 +174,7 @@ export async function startPostgres({
 	return {
 		folder,
 		socketFolder: folder,
-		port: PORT,
+		port,
 		get pid() {
 			return child?.pid;
 		},
@@ -171,6 +194,14 @@ export async function startPostgres({
 			rmSync(folder, { recursive: true, force: true });
 		},
 	};
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer();
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const { port } = server.address() as AddressInfo;
+	await new Promise((resolve) => server.close(resolve));
+	return port;
 }
 
 /** Ends the Postgres of a folder when this process is gone, however it ended, and removes the folder. */
