@@ -10,6 +10,8 @@ export interface Located {
 	readonly record: SessionRecord;
 	/** The living server that has it. */
 	readonly owner: string | undefined;
+	/** Until the owner's lease is over, unless it is renewed. */
+	readonly leftMs?: number;
 }
 
 export interface PlacingOptions {
@@ -25,7 +27,7 @@ export interface PlacingOptions {
 export type Place =
 	| { readonly kind: "there"; readonly id: string }
 	| { readonly kind: "here" }
-	| { readonly kind: "later" }
+	| { readonly kind: "later"; readonly withinMs?: number }
 	| { readonly kind: "nowhere"; readonly failure: Failure };
 
 const HERE: Place = { kind: "here" };
@@ -47,7 +49,10 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	if (engine.holds(name)) return HERE;
 	const owner = located?.owner;
 	if (owner !== undefined && owner !== self()) {
-		return isLinked(owner) ? { kind: "there", id: owner } : LATER;
+		if (isLinked(owner)) return { kind: "there", id: owner };
+		// Whoever is dead is given up when its lease is over: not a moment later.
+		const leftMs = located?.leftMs ?? 0;
+		return leftMs > 0 ? { kind: "later", withinMs: leftMs + 1 } : LATER;
 	}
 	if (located && owner !== undefined) return claimHere(route, options);
 	const creation = creationIn(route);

@@ -337,8 +337,10 @@ export class Router {
 			route.place = place.id;
 			route.lastPlace = place.id;
 			this.#pump(route);
-		} else if (place.kind === "later") this.#pumpLater(route, retryMs(route.attempts++));
-		else if (place.kind === "nowhere") {
+		} else if (place.kind === "later") {
+			const { withinMs = LAST_RETRY_MS } = place;
+			this.#pumpLater(route, Math.min(retryMs(route.attempts++), withinMs));
+		} else if (place.kind === "nowhere") {
 			// What was sent may have had an effect, so it waits for an owner that knows.
 			for (const command of route.queue.filter(({ sends }) => sends === 0)) {
 				this.#refuse(command, place.failure);

@@ -18,7 +18,8 @@ export function databaseRefusal(error: unknown): Refusal {
 	if (error instanceof NotPrimary) return transient("the database is a standby or read-only");
 	if (error instanceof DatabaseTimeout) return transient("the database does not answer");
 	const state = stateOf(error);
-	if (state === undefined) return transient("the database cannot be reached");
+	if (state === undefined)
+		return transient(isAboutTls(error) ? UNTRUSTED : "the database cannot be reached");
 	return transient(
 		REASONS.find(([start]) => state.startsWith(start))?.[1] ?? `database error ${state}`,
 	);
@@ -30,6 +31,16 @@ export function stateOf(error: unknown): string | undefined {
 	const isState = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code);
 	return isState && property(error, "severity") !== undefined ? code : undefined;
 }
+
+const UNTRUSTED = "the database does not show a certificate that this server trusts";
+
+function isAboutTls(error: unknown): boolean {
+	const code = property(error, "code");
+	if (typeof code === "string") return ABOUT_TLS.test(code);
+	return error instanceof Error && error.message.includes("does not support SSL");
+}
+
+const ABOUT_TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_)/;
 
 const REASONS: readonly (readonly [string, string])[] = [
 	["25006", "the database is read-only"],
