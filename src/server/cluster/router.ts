@@ -133,11 +133,15 @@ export class Router {
 	/** What was not sent yet is dropped: the client repeats it on its next connection. */
 	disconnect(client: Client): void {
 		this.#options.engine.disconnect(client);
-		for (const { queue } of this.#routes.values()) {
-			for (const command of queue.filter((one) => one.client === client)) {
+		for (const route of [...this.#routes.values()]) {
+			const { queue } = route;
+			const own = queue.filter((one) => one.client === client);
+			for (const command of own) {
 				queue.splice(queue.indexOf(command), 1);
 				this.#end(command);
 			}
+			// Others' commands may have waited behind them.
+			if (own.length > 0) this.#pump(route);
 		}
 		this.#options.onClients(client);
 	}

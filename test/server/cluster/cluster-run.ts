@@ -34,7 +34,8 @@ export type Fault =
 	| "come or go"
 	| "none";
 
-const FAULTS: readonly (readonly [number, Fault])[] = [
+/** Faults and how likely each is. */
+export const FAULTS: readonly (readonly [number, Fault])[] = [
 	[3, "kill"],
 	[4, "stop"],
 	[3, "hang"],
