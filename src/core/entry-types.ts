@@ -19,5 +19,5 @@ export const REPORT_ENTRY = "strata-report";
 /** The provider clears all results up to one from here on, or no more. */
 export const CLEARING_ENTRY = "strata-clearing";
 
-/** Pending edits, recorded before the answer whose thinking is bound to them. */
+/** Pending edits that a request shows, recorded before its answer: thinking may be bound to them. */
 export const SHOWN_EDITS_ENTRY = "strata-shown-edits";

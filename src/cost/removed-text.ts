@@ -2,7 +2,7 @@ import { countIn, property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { isStub } from "../pruning/index.ts";
 import { shortenedOf, textOf } from "../session/index.ts";
-import { billIn, type Entries, type SessionEntry } from "./entries.ts";
+import { billIn, type ContextEdit, type Entries, editsIn, type SessionEntry } from "./entries.ts";
 
 /** The systems that keep text out of prompts, in the order in which their savings are counted. */
 export const SAVING_SYSTEMS = ["pruning", "readCache", "birth"] as const;
@@ -51,10 +51,19 @@ class RemovedText {
 	}
 
 	add(entry: SessionEntry): void {
+		const edits = editsIn(entry);
+		for (const edit of edits) this.#add(edit);
+		if (edits.length === 0) this.#add(entry);
+	}
+
+	#add(entry: SessionEntry): void {
 		const isEdit = entry.type === "context_edit";
 		const id = isEdit ? entry.targetId : entry.id;
 		const removed = removedBy(entry, this.#byId);
-		if (isEdit && !removed) this.#standing.delete(keyOf("birth", id)); // its lines may be back
+		if (isEdit && !removed) {
+			this.#standing.delete(keyOf("birth", id)); // its lines may be back
+			this.#standing.delete(keyOf("pruning", id)); // its text is back
+		}
 		if (removed) {
 			const { system, tokens } = removed;
 			this.#standing.set(keyOf(system, id), { id, system, tokens });
@@ -110,10 +119,7 @@ const LABELS_BY_MODE: ReadonlyMap<string, string> = new Map([
 	["diff", "diff"],
 ]);
 
-function removedByStub(
-	edit: SessionEntry & { type: "context_edit" },
-	target: SessionEntry | undefined,
-) {
+function removedByStub(edit: ContextEdit, target: SessionEntry | undefined) {
 	const stub = textOf(edit.replacement?.content);
 	if (!stub || !isStub(stub)) return undefined;
 	if (target?.type !== "message" || target.message.role !== "toolResult") return undefined;

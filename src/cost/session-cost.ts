@@ -3,7 +3,7 @@ import { CostAccount, type PricedMiss } from "../economy/index.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo } from "../economy/rules.ts";
 import type { Data } from "../protocol/index.ts";
 import { addPrices, costTurns, requestPlaces, sumIfAllKnown } from "./cost-turns.ts";
-import { billIn, type Entries, type SessionEntry } from "./entries.ts";
+import { billIn, type Entries, editsIn, type SessionEntry } from "./entries.ts";
 import {
 	type RemovedBySystem,
 	type RemovedTokens,
@@ -40,17 +40,27 @@ export function costView({
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries, byId);
 	const requests: Data<"CostRequest">[] = [];
-	// `compacted`, `pruned`: since the last request.
+	// `compacted`, `pruned`, `removed` tokens: since the last request.
 	let compacted = false;
 	let pruned = false;
+	let removed = 0;
+	/** Tokens that pruning has taken out of results, by their ids: an edit is recorded, and stored later. */
+	const stubs = new Map<string, number>();
 	let usedMs: number | undefined;
 	let lastId: string | undefined;
 	let overLimit = 0;
 	for (const entry of entries) {
 		if (entry.type === "compaction") compacted = true;
-		// Not every edit is pruning: the working set edits entries too.
-		const isEdit = entry.type === "context_edit";
-		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
+		for (const edit of editsIn(entry)) {
+			const { targetId } = edit;
+			const stub = removedBy(edit, byId);
+			// Not every edit is pruning: the working set edits entries too. What follows a stub restores its text.
+			if (stub?.system !== "pruning" && !stubs.has(targetId)) continue;
+			pruned = true;
+			removed += Math.max(0, (stub?.tokens ?? 0) - (stubs.get(targetId) ?? 0));
+			if (stub) stubs.set(targetId, stub.tokens);
+			else stubs.delete(targetId);
+		}
 		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a warming ping
 		const bill = billIn(entry);
 		if (!bill) continue;
@@ -64,6 +74,7 @@ export function costView({
 			tokens,
 			compacted,
 			pruned,
+			removedTokens: removed,
 			branched: lastId !== undefined && !continues(entry, lastId),
 			...(thinking && { misplaced: thinking }),
 		};
@@ -71,6 +82,7 @@ export function costView({
 		const rules = account.rulesOf(model);
 		compacted = false;
 		pruned = false;
+		removed = 0;
 		usedMs = atMs;
 		lastId = entry.id;
 		const { appendOnly, saved } = withoutSystems(tokens, removedAt.get(entry.id), miss, (some) =>

@@ -51,9 +51,9 @@ export class LivePruning {
 
 	/**
 	 * Prunes a batch if that pays. Also called at the end of a run, since pi may be about to compact.
-	 * `toPersist` includes stubs of earlier requests. `isChange` is true if there are new stubs.
+	 * `toPersist` includes stubs of earlier requests. `freedTokens` is 0 if there are no new stubs.
 	 */
-	async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }> {
+	async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; freedTokens: number }> {
 		await this.#values.refresh();
 		this.#recordSettled(session);
 		await this.#storePendingAgain(session);
@@ -61,8 +61,8 @@ export class LivePruning {
 		const { candidates, plan } = this.pruner.decide(state);
 		// The frontier before this batch, where the provider's cache ends and is read again.
 		this.#frontier = frontierOf(state)?.toolCallId;
-		const count = plan.prune ? await this.#makeStubs(session, candidates, plan) : 0;
-		return { toPersist: this.#unsettledStubs(session), isChange: count > 0 };
+		const added = plan.prune ? await this.#makeStubs(session, candidates, plan) : [];
+		return { toPersist: this.#unsettledStubs(session), freedTokens: freedBy(added) };
 	}
 
 	/** Restores stubs that the model has seen on this branch, if their originals can be stored. */
@@ -92,8 +92,10 @@ export class LivePruning {
 		const chosen = toDrop(this.prunable(session, false), callId);
 		if ("refusal" in chosen) return chosen.refusal;
 		const plan: BatchPlan = { why: "hand", rewrittenTokens: 0, rewriteCost: 0 };
-		const count = await this.#makeStubs(session, [chosen], plan);
-		return count > 0 ? undefined : (this.lastFailure ?? "its full text could not be stored");
+		const added = await this.#makeStubs(session, [chosen], plan);
+		if (added.length === 0) return this.lastFailure ?? "its full text could not be stored";
+		session.cache.notePruned(freedBy(added));
+		return undefined;
 	}
 
 	/** Shows a stub's text again because the user wants it. Returns why it cannot be, or nothing. */
@@ -109,7 +111,8 @@ export class LivePruning {
 		const content = contentOf(returned);
 		this.#restored.set(entryId, content);
 		const before = original !== undefined && { original };
-		session.edits.add({ owner: OWNER, entryId, sentAs, ...before, content });
+		session.edits.add({ owner: OWNER, entryId, sentAs, ...before, content, isByHand: true });
+		session.cache.notePruned();
 		return undefined;
 	}
 
@@ -172,25 +175,27 @@ export class LivePruning {
 		return stubTotals(resultsNow(session).values());
 	}
 
-	/** Returns the number of stubs. A result gets no stub if its blob cannot be stored. */
+	/** Returns the stubs. A result gets no stub if its blob cannot be stored. */
 	async #makeStubs(
 		session: SessionView,
 		candidates: readonly Candidate[],
 		plan: BatchPlan,
-	): Promise<number> {
-		if (candidates.length === 0) return 0;
+	): Promise<readonly Pruned[]> {
+		if (candidates.length === 0) return [];
 		const inContext = withoutPending(session, resultsNow(session));
 		const { pruned, why } = await prune(candidates, this.blobs, inContext.values());
 		this.lastFailure = why;
 		this.#addPending(session, pruned, plan);
-		return pruned.length;
+		return pruned;
 	}
 
 	#addPending({ edits }: SessionView, batch: readonly Pruned[], plan: BatchPlan): void {
 		for (const pruned of batch) {
 			const { entryId, toolCallId: sentAs, original } = pruned;
 			this.#pendingStubs.set(entryId, { pruned, plan });
-			edits.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned.stub) });
+			const content = contentOf(pruned.stub);
+			const isByHand = plan.why === "hand";
+			edits.add({ owner: OWNER, entryId, sentAs, original, content, isByHand });
 		}
 	}
 
@@ -224,7 +229,7 @@ export class LivePruning {
 		let cost = 0;
 		for (const [plan, batch] of Map.groupBy(settled, ({ plan }) => plan)) {
 			const { why, rewrittenTokens, rewriteCost } = plan;
-			const freedTokens = batch.reduce((sum, { pruned }) => sum + pruned.freedTokens, 0);
+			const freedTokens = freedBy(batch.map(({ pruned }) => pruned));
 			const results = batch.length;
 			const atMs = Date.now();
 			this.log.add({ why, rewrittenTokens, rewriteCost, results, freedTokens, atMs });
@@ -361,4 +366,8 @@ function blockBefore(messages: readonly unknown[], toolCallId: string) {
 		}
 	}
 	return undefined;
+}
+
+function freedBy(batch: readonly Pruned[]): number {
+	return batch.reduce((sum, { freedTokens }) => sum + freedTokens, 0);
 }

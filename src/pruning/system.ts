@@ -98,12 +98,12 @@ export class PruningSystem implements System {
 		const isIdle = !this.#perFolder.ready && toolResults.length === 0;
 		if (!session.config.prune.enabled || isIdle) return [];
 		const pruning = await this.#perFolder.get(session);
-		const { toPersist, isChange } = await pruning.pruneWarm(session);
+		const { toPersist, freedTokens } = await pruning.pruneWarm(session);
 		const taken = new Set(entries.map((entry) => property(entry, "targetId")));
 		this.#sweepNowAndThen(pruning);
 		const { tokens } = pruning.stubTotals(session);
 		session.ui.setStatus("pruning", pruningStatus(session.getContextUsage(), tokens));
-		if (isChange) session.cache.notePruned();
+		if (freedTokens > 0) session.cache.notePruned(freedTokens);
 		const edits = [
 			...toPersist.map(({ entryId, stub }) => ({ entryId, content: contentOf(stub) })),
 			...pruning.restoredNow(session),

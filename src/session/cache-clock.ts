@@ -21,8 +21,8 @@ export interface CacheClock {
 	readonly coldness: Coldness;
 	/** Id of the last answer that would lose thinking if text before it were edited; see `lastBoundAnswer`. */
 	readonly boundAnswer: string | undefined;
-	/** Records that old tool output was pruned from the next request, which explains its cache miss. */
-	notePruned(): void;
+	/** Records that old text was replaced in the next request, which explains its cache miss, and how much is gone. */
+	notePruned(removedTokens?: number): void;
 	/** Records that the provider holds most of the last prompt for this long, whatever its last write was for. */
 	noteTtl(ttl: Ttl): void;
 }
@@ -46,6 +46,8 @@ export interface SentRequest {
 	readonly thinking?: string;
 	readonly compacted: boolean;
 	readonly pruned: boolean;
+	/** Tokens that pruning took out of the prompt. */
+	readonly removedTokens?: number;
 	readonly branched: boolean;
 }
 
@@ -124,10 +126,11 @@ export class CacheTracker {
 		if (!bill) return undefined;
 		this.#ttl = ttlOf(bill.tokens) ?? this.#ttl;
 		this.#heldTtl = undefined;
-		const { sent, compacted, pruned, branched } = this.#unbilled;
+		const { sent, compacted, pruned, removedTokens, branched } = this.#unbilled;
 		this.#unbilled = nothingYet();
 		const request = sent ?? { payload: undefined, atMs: bill.atMs, gapMs: 0 };
-		return { bill, request: { ...request, compacted, pruned, branched } };
+		const changes = { compacted, pruned, branched, ...(removedTokens > 0 && { removedTokens }) };
+		return { bill, request: { ...request, ...changes } };
 	}
 
 	/** Returns the clock for one call. `next` is evaluated only when the coldness is needed. */
@@ -152,8 +155,9 @@ export class CacheTracker {
 					bindsThinking(ctx.modelRegistry.find(model.provider, model.id) ?? model),
 				);
 			},
-			notePruned: () => {
+			notePruned: (removedTokens = 0) => {
 				this.#unbilled.pruned = true;
+				this.#unbilled.removedTokens += removedTokens;
 			},
 			noteTtl: (ttl) => {
 				this.#heldTtl = ttl;
@@ -181,11 +185,12 @@ interface Unbilled {
 	sent?: Pick<SentRequest, "payload" | "atMs" | "gapMs" | "thinking">;
 	compacted: boolean;
 	pruned: boolean;
+	removedTokens: number;
 	branched: boolean;
 }
 
 function nothingYet(): Unbilled {
-	return { compacted: false, pruned: false, branched: false };
+	return { compacted: false, pruned: false, removedTokens: 0, branched: false };
 }
 
 export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {

@@ -22,7 +22,7 @@ export {
 	type SessionSource,
 	textOf,
 } from "./messages.ts";
-export type { PendingEdits } from "./pending-edits.ts";
+export { type PendingEdits, shownEdits } from "./pending-edits.ts";
 export { createPerFolder } from "./per-folder.ts";
 export { Session } from "./session.ts";
 export { createSessionFileWatch, createSessionMark } from "./session-file.ts";

@@ -17,6 +17,8 @@ export interface PendingEdit {
 	/** If set, the edit applies only to this text, and is dropped if another edit changed the text. */
 	readonly original?: string;
 	readonly content: EditContent;
+	/** Asked for by the user: the next request shows it, whether or not it pays. */
+	readonly isByHand?: boolean;
 }
 
 /** Edits that are applied to requests until the session has them, so that hidden text stays hidden. */
@@ -82,15 +84,16 @@ export class PendingEdits {
 
 	/**
 	 * Records the edits that `messages` show. The answer's thinking is bound to them, but the session gets
-	 * them only after the answer. A fork, branch or crash recovery at that answer needs this record.
+	 * them only after the answer. A fork, branch or crash recovery at that answer needs this record. Where no thinking
+	 * is bound, edits by hand are recorded all the same: they explain what the request cost.
 	 */
-	noteBinding(source: SessionSource, messages: readonly unknown[]): void {
+	noteBinding(source: SessionSource, messages: readonly unknown[], isBound = true): void {
 		if (this.#pending.size === 0) return;
 		const stateOf = this.#statesIn(source);
 		const sent = Map.groupBy(messages, editId);
 		const known = recordedEdits(source);
 		const fresh = [...this.#pending.values()]
-			.filter((one) => stateOf(one) === "pending")
+			.filter((one) => (isBound || one.isByHand === true) && stateOf(one) === "pending")
 			.filter(({ sentAs, content }) => isShown(content, sent.get(sentAs) ?? []))
 			.filter(({ entryId, content }) => !isDeepStrictEqual(known.get(entryId), content))
 			.map(({ entryId, content }) => [entryId, content]);
@@ -146,14 +149,14 @@ export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<str
 		if (entry.type === "compaction") edits.clear();
 		else if (entry.type === "context_edit") edits.delete(entry.targetId);
 		else if (entry.type === "custom" && entry.customType === SHOWN_EDITS_ENTRY) {
-			for (const [id, content] of editsIn(entry.data)) edits.set(id, content);
+			for (const [id, content] of shownEdits(entry.data)) edits.set(id, content);
 		}
 	}
 	return edits;
 }
 
-/** Skips invalid edits, since session files are untrusted. */
-function editsIn(data: unknown): [string, EditContent][] {
+/** The edits of an entry of `SHOWN_EDITS_ENTRY`. Skips invalid ones, since session files are untrusted. */
+export function shownEdits(data: unknown): [string, EditContent][] {
 	const edits = property(data, "edits");
 	return Array.isArray(edits) ? edits.filter(isEdit) : [];
 }

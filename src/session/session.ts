@@ -132,7 +132,7 @@ export class Session implements Spine {
 		on("context_with_system", ({ messages }, ctx) => {
 			this.#cache.noteBuilt();
 			this.ledger.observe(ctx.sessionManager, messages);
-			if (rulesOf(ctx).bindsThinking) this.edits.noteBinding(ctx.sessionManager, messages);
+			this.edits.noteBinding(ctx.sessionManager, messages, rulesOf(ctx).bindsThinking);
 		});
 		this.#each("onPayload", (ask) =>
 			on("before_provider_request", ({ payload }, ctx) => ask(payload, this.at(ctx))),

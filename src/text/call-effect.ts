@@ -185,9 +185,14 @@ function foldedParts(details: unknown, text: string): string[] {
 
 const FOLD = /^\[strata: ([\d,]{1,12}) more lines? /gm;
 
+/** Whether a text stands for a pruned result. */
+export function isStubText(text: string): boolean {
+	return text.startsWith("(Pruned) ");
+}
+
 /** What became of a result: the text that stands for it in the context now. */
 export function replacedPart(replacement: string): string {
-	return replacement.startsWith("(Pruned) ") ? "now a stub" : "replaced since";
+	return isStubText(replacement) ? "now a stub" : "replaced since";
 }
 
 function linesOf(text: string): string {

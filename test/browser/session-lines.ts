@@ -1,7 +1,7 @@
 /** A message of a session file. A result belongs to the call before it. */
 export type Said =
 	| { role: "user"; text: string; pictures?: readonly Picture[] }
-	| { role: "toolResult"; text: string; pictures?: readonly Picture[] }
+	| { role: "toolResult"; text: string; pictures?: readonly Picture[]; details?: object }
 	| { role: "assistant"; text: string; call?: { name: string; path: string } };
 
 /** A picture in a message. */
@@ -29,34 +29,39 @@ export function sessionLines(
 	{ model = SCRIPTED, usage = USAGE }: { model?: typeof SCRIPTED; usage?: typeof USAGE } = {},
 ): object[] {
 	let calls = 0;
+	let tool = "read";
 	return said.map((one, at) => {
-		if (one.role === "assistant" && one.call) calls++;
+		if (one.role === "assistant" && one.call) {
+			calls++;
+			tool = one.call.name;
+		}
 		return {
 			type: "message",
 			id: `e${at}`,
 			parentId: at === 0 ? null : `e${at - 1}`,
 			timestamp: new Date(at * 1000).toISOString(),
 			message: {
-				...messageOf(one, at, `call-${calls}`),
+				...messageOf(one, at, { id: `call-${calls}`, tool }),
 				...(one.role === "assistant" && { ...model, usage }),
 			},
 		};
 	});
 }
 
-function messageOf(said: Said, at: number, callId: string): object {
+function messageOf(said: Said, at: number, of: { id: string; tool: string }): object {
 	const text = { type: "text", text: said.text };
 	const pictures = "pictures" in said ? (said.pictures ?? []) : [];
 	const content = [text, ...pictures.map((picture) => ({ type: "image", ...picture }))];
 	const base = { role: said.role, timestamp: at * 1000, content };
 	if (said.role === "user") return base;
 	if (said.role === "toolResult") {
-		return { ...base, toolCallId: callId, toolName: "read", isError: false };
+		const details = said.details && { details: said.details };
+		return { ...base, toolCallId: of.id, toolName: of.tool, isError: false, ...details };
 	}
 	const { call } = said;
 	const block = call && {
 		type: "toolCall",
-		id: callId,
+		id: of.id,
 		name: call.name,
 		arguments: { path: call.path },
 	};

@@ -147,6 +147,53 @@ describe("the cost of a session", () => {
 		expect(savings.pruning.tokens).toBeGreaterThan(9900);
 	});
 
+	test("counts as missed what was cached and is still there, not what is new", () => {
+		const stub = [{ type: "text", text: "(Pruned) read(): 40,000 chars. Full text: read x" }];
+		const edit = { type: "context_edit", targetId: "e0", replacement: { content: stub } };
+		const { requests } = view(
+			branchOf(result("y".repeat(40_000)), answer(0, 22_000), edit, answer(2000, 19_000, 10, 1000)),
+		);
+		// 22,000 were cached, 9,988 of them are gone, and 2,000 were read.
+		expect(requests[1]?.miss).toMatchObject({ cause: "pruning", tokens: 10_012 });
+	});
+
+	test("knows an edit by hand from its record, which is there before the request that shows it", () => {
+		const text = "y".repeat(40_000);
+		const stub = [{ type: "text", text: "(Pruned) read(): 40,000 chars. Full text: read x" }];
+		const whole = [{ type: "text", text }];
+		const recorded = (content: object) => ({
+			type: "custom",
+			customType: "strata-shown-edits",
+			data: { v: 1, edits: [["e0", content]] },
+		});
+		const stored = (content: object) => ({
+			type: "context_edit",
+			targetId: "e0",
+			replacement: { content },
+		});
+		const entries = branchOf(
+			result(text),
+			answer(0, 22_000),
+			recorded(stub),
+			answer(2000, 11_000, 10, 1000),
+			stored(stub),
+			answer(13_000, 100, 10, 2000),
+			recorded(whole),
+			answer(2000, 21_000, 10, 3000),
+			stored(whole),
+			answer(23_000, 100, 10, 4000),
+		);
+		const { requests } = view(entries);
+		expect(requests.map(({ miss }) => miss?.cause)).toEqual([
+			...[undefined, "pruning", undefined, "pruning", undefined],
+		]);
+		expect(requests[1]?.miss?.tokens).toBe(10_012);
+		expect(requests[2]?.saved?.pruning?.tokens).toBeGreaterThan(900);
+		expect(requests[4]?.saved).toBeUndefined();
+		expect(removedFromNext(entries)).toBe(0);
+		expect(removedFromNext(entries.slice(0, 6))).toBe(9988);
+	});
+
 	test("does not blame pruning for an edit of the working set", () => {
 		const block = { type: "custom_message", customType: "strata-workset", content: "files" };
 		const edit = {

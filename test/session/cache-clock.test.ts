@@ -199,7 +199,8 @@ describe("a bill", () => {
 		tracker.notePayload({ first: true }, "high");
 		tracker.noteBranch();
 		tracker.noteCompaction();
-		clock().notePruned();
+		clock().notePruned(30);
+		clock().notePruned(12);
 		const { bill, request: first } = tracker.noteAnswer(answer({ input: 7 })) ?? {};
 		expect(first).toEqual({
 			payload: { first: true },
@@ -208,6 +209,7 @@ describe("a bill", () => {
 			thinking: "high",
 			compacted: true,
 			pruned: true,
+			removedTokens: 42,
 			branched: true,
 		});
 		expect(bill).toMatchObject({ tokens: { input: 7 } });

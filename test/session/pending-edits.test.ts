@@ -157,6 +157,16 @@ describe("edits that a request shows are recorded", () => {
 		expect(appendEntry.mock.calls).toEqual([[SHOWN_EDITS_ENTRY, { v: 1, edits: [["m1", null]] }]]);
 	});
 
+	test("only those by hand where no thinking is bound to them", () => {
+		const { edits, source, appendEntry } = pendingIn({ a: "text of a", b: "text of b" });
+		edits.add(stub("a"));
+		edits.add({ ...stub("b"), isByHand: true });
+		const edited = edits.applyTo([result("a"), result("b")], OWNER);
+		edits.noteBinding(source, edited, false);
+		const data = { v: 1, edits: [["b", stub("b").content]] };
+		expect(appendEntry.mock.calls).toEqual([[SHOWN_EDITS_ENTRY, data]]);
+	});
+
 	test("and each system gets them once for a branch", () => {
 		const branch = [recorded(["a", text("1")], ["b", null])];
 		const { edits, source } = pendingIn({}, branch);

@@ -69,7 +69,14 @@ export function Chart(props: ChartProps) {
 	return (
 		<figure class="chart">
 			<Readout {...props} pointed={pointed} />
-			<div class="chart-plot" ref={place} role="img" aria-label={label} />
+			{/* As high as the picture before it is drawn, so that nothing below moves. */}
+			<div
+				class="chart-plot"
+				ref={place}
+				role="img"
+				aria-label={label}
+				style={{ minHeight: `${height}px` }}
+			/>
 		</figure>
 	);
 }

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useErrorBoundary } from "preact/hooks";
+import { forgetAnswers } from "../kept-answers.ts";
 import { Button } from "./controls.tsx";
 import { errorMessage } from "./figures.ts";
 import { PlainText } from "./text.tsx";
@@ -38,7 +39,7 @@ export function Answered<Data>({ answer, waiting, children }: AnsweredProps<Data
 }
 
 export function ErrorBoundary({ children }: { children: ComponentChildren }) {
-	const [error, retry] = useErrorBoundary();
+	const [error, retry] = useErrorBoundary(forgetAnswers);
 	if (error === undefined) return <>{children}</>;
 	return <Problem text={`This could not be displayed: ${errorMessage(error)}`} onRetry={retry} />;
 }

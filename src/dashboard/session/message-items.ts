@@ -1,5 +1,5 @@
 import type { Data } from "../../protocol/index.ts";
-import { callEffect, replacedPart } from "../../text/call-effect.ts";
+import { callEffect, isStubText, replacedPart } from "../../text/call-effect.ts";
 import type { Picture } from "../parts/picture.tsx";
 import {
 	type AssistantItem,
@@ -79,6 +79,14 @@ export function itemOf(message: Data<"AgentMessage">, request?: number): Item | 
 }
 
 type Base = Pick<Item, "key" | "entryId" | "atMs">;
+
+/** What an edit of the context did. */
+function editText(entry: Data<"SessionEntry">): string {
+	const { text } = contentOf(field(field(entry, "replacement"), "content"));
+	return isStubText(text)
+		? "An older result was replaced with a stub, which leads back to its full text"
+		: "The context was edited";
+}
 
 function noteItem(base: Base, text: string): ItemOf<"note"> {
 	return { kind: "note", ...base, text, mergedKeys: [base.key] };
@@ -359,7 +367,7 @@ export function entryItem(entry: Data<"SessionEntry">): Item | undefined {
 				note(strataEntryText(entry) ?? textField(entry, "customType") ?? "custom")
 			);
 		case "context_edit":
-			return note("The context was edited");
+			return note(editText(entry));
 		case "label":
 			return undefined;
 		default:

@@ -181,7 +181,8 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 						{tab.title}
 					</a>
 				))}
-				{/* It keeps its place in the other views, so that the tabs do not jump. */}
+				<Button class="quiet" onClick={() => setShown("tree")} label="Tree" />
+				{/* Last, and it keeps its place in the other views, so that nothing jumps. */}
 				<Button
 					class={view === DEFAULT_VIEW ? "quiet" : "quiet is-absent"}
 					disabled={view !== DEFAULT_VIEW}
@@ -190,7 +191,6 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 					onClick={() => search.open()}
 					label="Find"
 				/>
-				<Button class="quiet" onClick={() => setShown("tree")} label="Tree" />
 			</nav>
 			{shown === "tree" && <TreeDialog session={session} draft={draft} onClose={close} />}
 			{shown === "name" && (

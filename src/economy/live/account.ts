@@ -26,6 +26,8 @@ export interface AnsweredRequest {
 	readonly pieces?: readonly ComparedPiece[];
 	readonly compacted?: boolean;
 	readonly pruned?: boolean;
+	/** Tokens that pruning took out of the prompt: they cannot be missed. */
+	readonly removedTokens?: number;
 	readonly branched?: boolean;
 	readonly misplaced?: Thinking;
 	/** True if the model has read from a cache, in this request or before it. */
@@ -174,7 +176,8 @@ export function diagnoseMiss(
 	rules: CacheRules,
 ): Miss | undefined {
 	const { input, read, write } = now.tokens;
-	const tokens = Math.min(cachedAfter(before, rules), input + read + write) - read;
+	const cached = cachedAfter(before, rules) - (now.removedTokens ?? 0);
+	const tokens = Math.min(cached, input + read + write) - read;
 	if (tokens < LEAST_MISS) return undefined;
 	const wasWatched = before.pieces !== undefined && now.pieces !== undefined;
 	const changed = wasWatched ? firstChange(before.pieces, now.pieces) : undefined;

@@ -1,3 +1,4 @@
+import { isDemoModel } from "../../core/demo-model.ts";
 import { counted, money } from "../../text/figures.ts";
 import { MISS_ADVICE, MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
@@ -53,7 +54,9 @@ export function briefFolderText(folder: FolderReport, { shown }: BriefOptions): 
 function headline(report: ReplayReport): string[] {
 	const models = report.models.map(({ name }) => plainText(name)).join(", ");
 	const sent = `${counted(report.requests, "request")}${copiesNote(report)}`;
-	return [`${sent} of ${models}`, ...comparison(report.policies)];
+	const isDemo = report.models.some(({ name }) => isDemoModel(name));
+	const note = "The prices of the demo are made up.";
+	return [`${sent} of ${models}`, ...comparison(report.policies), ...(isDemo ? [note] : [])];
 }
 
 /** Such as `Prompts cost $37.90. With pi-strata about $20.89: $17.01 (45 %) less.` */

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { hunksOf, numberedLines, unifiedDiff } from "../../../src/dashboard/parts/patch.ts";
 import { type Item, NEW_CALL } from "../../../src/dashboard/session/items.ts";
-import { fileChanges, inProject } from "../../../src/dashboard/views/changes/file-changes.ts";
+import {
+	fileChanges,
+	inProject,
+	openAtFirst,
+	partsWithin,
+} from "../../../src/dashboard/views/changes/file-changes.ts";
 import { fc } from "../../support/property.ts";
 
 const CONTEXT = 2;
@@ -137,4 +142,29 @@ test("a damaged diff has no hunks, and others keep their numbers", () => {
 		[undefined, 5],
 		[undefined, 6],
 	]);
+});
+
+describe("what is drawn at first", () => {
+	const part = (lines: number) => ({
+		kind: "edited" as const,
+		lines: Array(lines).fill({ kind: "added", text: "", newNumber: 1 }),
+	});
+	const file = (path: string, ...lines: number[]) => ({
+		...{ path, added: 0, removed: 0, calls: 1 },
+		parts: lines.map(part),
+	});
+
+	test("files are unfolded while their lines fit, and the first in any case", () => {
+		const small = Array.from({ length: 40 }, (_, at) => file(`small-${at}`, 5, 5));
+		expect([...openAtFirst(small)]).toEqual(small.slice(0, 30).map(({ path }) => path));
+		expect([...openAtFirst([file("large", 1_000), file("next", 1)])]).toEqual(["large"]);
+		expect([...openAtFirst([])]).toEqual([]);
+	});
+
+	test("parts of a file are drawn while their lines fit, and the first in any case", () => {
+		const { parts } = file("many", ...Array<number>(100).fill(10));
+		expect(partsWithin(parts, 200)).toEqual(parts.slice(0, 20));
+		expect(partsWithin(parts, 5_000)).toBe(parts);
+		expect(partsWithin([part(1_000), part(1)], 200)).toHaveLength(1);
+	});
 });

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { Fold } from "../../parts/controls.tsx";
+import { Button, Fold } from "../../parts/controls.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { formatNumberOf } from "../../parts/figures.ts";
@@ -9,16 +9,18 @@ import { syntaxOf } from "../../parts/syntax.ts";
 import { PlainText } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { Section } from "../section.tsx";
-import { type FileChange, fileChanges } from "./file-changes.ts";
+import { type FileChange, fileChanges, openAtFirst, partsWithin } from "./file-changes.ts";
 
-/** More files than this begin folded. */
-const MAX_OPEN = 12;
+/** Lines of a file drawn at first, and more on demand: a diff of many small parts has many elements, too. */
+const FIRST_LINES = 200;
+const MORE_LINES = 400;
 
 /** One diff of all that the session changed. */
 export function ChangesView({ conversation, state }: SessionViewProps) {
 	const { items } = conversation.value;
 	const cwd = state.value?.cwd ?? "";
 	const files = useMemo(() => fileChanges(items, cwd), [items, cwd]);
+	const open = useMemo(() => openAtFirst(files), [files]);
 	const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
 	const [added, removed] = [sum(files, "added"), sum(files, "removed")];
 	if (files.length === 0) {
@@ -49,7 +51,7 @@ export function ChangesView({ conversation, state }: SessionViewProps) {
 					report it. What shell commands changed is not included.
 				</p>
 				{files.map((file) => {
-					const isOpen = files.length <= MAX_OPEN !== toggled.has(file.path);
+					const isOpen = open.has(file.path) !== toggled.has(file.path);
 					return (
 						<File
 							key={file.path}
@@ -66,6 +68,9 @@ export function ChangesView({ conversation, state }: SessionViewProps) {
 
 function File(props: { file: FileChange; isOpen: boolean; onToggle(): void }) {
 	const { file, isOpen, onToggle } = props;
+	const [most, setMost] = useState(FIRST_LINES);
+	const shown = partsWithin(file.parts, most);
+	const rest = file.parts.length - shown.length;
 	const summary = (
 		<>
 			<PlainText as="code" text={file.path} max={300} />{" "}
@@ -75,7 +80,7 @@ function File(props: { file: FileChange; isOpen: boolean; onToggle(): void }) {
 	);
 	return (
 		<Fold class="call changed-file" summary={summary} isOpen={isOpen} onToggle={onToggle}>
-			{file.parts.map(({ kind, lines }, at) => (
+			{shown.map(({ kind, lines }, at) => (
 				<div key={at}>
 					{at > 0 && (
 						<p class="soft small">
@@ -88,10 +93,17 @@ function File(props: { file: FileChange; isOpen: boolean; onToggle(): void }) {
 					{lines.length === 0 ? (
 						<p class="soft small">The changes cancel each other out.</p>
 					) : (
-						<Diff lines={lines} syntax={syntaxOf(file.path)} first={200} />
+						<Diff lines={lines} syntax={syntaxOf(file.path)} first={FIRST_LINES} />
 					)}
 				</div>
 			))}
+			{rest > 0 && (
+				<Button
+					class="quiet small"
+					onClick={() => setMost(most + MORE_LINES)}
+					label={`Show more (${formatNumberOf(rest, "diff")} left)`}
+				/>
+			)}
 		</Fold>
 	);
 }

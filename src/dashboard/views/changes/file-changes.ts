@@ -37,6 +37,33 @@ export function fileChanges(items: readonly Item[], cwd: string): FileChange[] {
 	});
 }
 
+/** Lines of all files that are unfolded at first. */
+const MAX_OPEN_LINES = 300;
+
+/** The paths of the files that begin unfolded: as many as fit, from the first on. */
+export function openAtFirst(files: readonly FileChange[]): ReadonlySet<string> {
+	let lines = 0;
+	const open = files.filter(({ parts }, at) => {
+		lines += linesIn(parts);
+		return at === 0 || lines <= MAX_OPEN_LINES;
+	});
+	return new Set(open.map(({ path }) => path));
+}
+
+/** The first parts, as many as `most` lines hold, at least one. */
+export function partsWithin(parts: readonly ChangePart[], most: number): readonly ChangePart[] {
+	let lines = 0;
+	const fits = parts.findIndex((part, at) => {
+		lines += part.lines.length;
+		return at > 0 && lines > most;
+	});
+	return fits === -1 ? parts : parts.slice(0, fits);
+}
+
+function linesIn(parts: readonly ChangePart[]): number {
+	return parts.reduce((sum, { lines }) => sum + lines.length, 0);
+}
+
 function callsIn(items: readonly Item[]): ToolCall[] {
 	return items.flatMap((item) =>
 		item.kind === "assistant"

@@ -146,10 +146,10 @@ export function MissTable({ cost, hasMadeUpPrices = false }: MissTableProps) {
 					columns={[
 						{ title: "Request", cell: ({ number }) => number, align: "right", isRowHeader: true },
 						CAUSE_COLUMN,
-						["Tokens", ({ tokens }) => short(tokens)],
+						["Tokens", ({ tokens }) => short(tokens), "roomy"],
 						["Cost", (row) => format(row.cost)],
 						...(rows.some(({ changed }) => changed !== undefined) ? [DIFFERENCE_COLUMN] : []),
-						["When", ({ atMs }) => ago(atMs, now), "soft"],
+						["When", ({ atMs }) => ago(atMs, now), "soft roomy"],
 					]}
 				/>
 			)}
@@ -239,7 +239,7 @@ export const CAUSE_COLUMN: Column<{ cause: string }> = {
 export const DIFFERENCE_COLUMN: Column<{ changed?: string | undefined }> = {
 	title: "First difference",
 	cell: ({ changed }) => changed !== undefined && <PlainText text={changed} max={200} />,
-	class: "wide",
+	class: "wide roomy",
 };
 
 /** The short name of a cause. A replay reports pruning as `edit`. */

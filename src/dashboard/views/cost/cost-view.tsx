@@ -26,9 +26,15 @@ export function CostView({ sessionId, changes, state }: SessionViewProps) {
 	const savings = useAnswer("get_savings", { sessionId }, version);
 	const saved = useAnswer("get_saved", { days: 1 }, version);
 	const tiers = useAnswer("get_tiers", { sessionId }, version);
+	const costs = useAnswer("get_cost", { sessionId }, version);
+	// All at once: what comes later would push the rest down.
+	const isReady = [costs, savings, saved, tiers].every(
+		({ data, error }) => data !== undefined || error !== undefined,
+	);
+	if (!isReady) return <Empty>Loading…</Empty>;
 	return (
 		<div class="view">
-			<Answered answer={useAnswer("get_cost", { sessionId }, version)} waiting="Loading…">
+			<Answered answer={costs}>
 				{(cost) =>
 					cost.totals.requests === 0 ? (
 						<Section title="Cost">

@@ -61,6 +61,12 @@ export function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 				columns={columns}
 				foot={{ key: "total", ...savings.total }}
 			/>
+			{(savings.paging?.tokens ?? 0) > 0 && (
+				<p class="soft small">
+					What was saved, above, leaves paging out: what pi alone would have done with such texts is
+					not known.
+				</p>
+			)}
 			{rows.some((row) => savedTokens(row) === UNMEASURED) && (
 				<p class="soft small">{UNMEASURED} means: active, but the savings cannot be measured.</p>
 			)}

@@ -8,7 +8,7 @@ import { FILE_COLUMN, Table } from "../table.tsx";
 const LAYOUTS: Readonly<Record<Data<"Tiers">["layout"], string>> = {
 	log: "Files are part of the conversation; changes are appended at its end.",
 	tiers: "Files come before the conversation, the most stable first.",
-	off: "The working set is empty or turned off.",
+	off: "The working set is empty or turned off. A file joins it by its piece in Context, or by /workset add <path>; every request then shows the file as it is on disk.",
 };
 
 export function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {

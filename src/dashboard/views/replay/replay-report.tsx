@@ -6,7 +6,6 @@ import {
 	dollars,
 	formatCount,
 	formatNumberOf,
-	formatPrice,
 	formatShare,
 	pricesAligned,
 	short,
@@ -113,8 +112,8 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 						keyOf={({ path }) => path}
 						columns={[
 							FILE_COLUMN,
-							["Times", ({ times }) => formatCount(times)],
-							["Tokens", ({ tokens }) => short(tokens)],
+							["Repeats", ({ times }) => formatCount(times)],
+							["Tokens", ({ tokens }) => short(tokens), "roomy"],
 							["Cost in tokens", ({ cost }) => short(cost)],
 						]}
 					/>
@@ -147,7 +146,9 @@ export function headlineOf({ policies }: Pick<Data<"ReplayReport">, "policies">)
 	const amount = isPriced
 		? dollars(Math.abs(difference))
 		: `${short(Math.abs(difference))} input tokens`;
-	const compared = `${formatPrice({ tokens: ours.cost, dollars: ours.dollars })} with strata, ${formatPrice({ tokens: plain.cost, dollars: plain.dollars })} without`;
+	const prices = [ours, plain].map(({ cost, dollars }) => ({ tokens: cost, dollars }));
+	const [withStrata, without] = prices.map(pricesAligned(prices));
+	const compared = `${withStrata} with strata, ${without} without`;
 	if (Math.abs(difference) < 0.0005 * (isPriced ? (plain.dollars ?? 0) : plain.cost)) {
 		return { value: isPriced ? "$0" : "0 tokens", words: `to save: ${compared}`, tone: "" };
 	}
