@@ -212,3 +212,21 @@ describe("usages", () => {
 		expect(side && places(side)).toEqual(["user.ts:3:64 read"]);
 	});
 });
+
+test("types that are parts of each other end the search for a member", () => {
+	const memory = indexProject({
+		"parts.ts": [
+			'export type A = B["x"];',
+			'export interface B { x: A["y"]; }',
+			'export type C = D["x"]["y"];',
+			'export interface D { x: { y: C["z"] }; z: C["x"]; found(): void; }',
+		].join("\n"),
+		"user.ts":
+			"import type { A, C, D } from './parts';\nexport function use(a: A, c: C, d: D) { a.y.x; c.z.x.y; c.found(); d.found(); }\n",
+	});
+	for (const symbol of ["x", "y", "z"])
+		expect(usages(memory, { symbol }).definitions).toBeDefined();
+	const [found] = usages(memory, { symbol: "found" }).definitions;
+	expect(found?.usages.map(({ column }) => column)).toEqual([70]);
+	expect(found?.possible?.count).toBe(1);
+});
