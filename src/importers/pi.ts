@@ -3,6 +3,7 @@ import { SHOWN_EDITS_ENTRY } from "../core/entry-types.ts";
 import { isRecord, property } from "../core/property.ts";
 import {
 	type BlockKind,
+	contentHash,
 	type Entry,
 	type ModelName,
 	nameOr,
@@ -173,11 +174,11 @@ export class PiParser implements SessionParser {
 			}
 			case "context_edit": {
 				const targetId = nameOr(property(line, "targetId"), "");
-				const edit = this.#edit(targetId, property(property(line, "replacement"), "content"));
-				const isRecorded = this.#recorded.get(targetId) === hashesOf(edit);
+				const content = property(property(line, "replacement"), "content");
+				const isRecorded = this.#recorded.get(targetId) === contentHash("edit", content);
 				this.#recorded.delete(targetId);
 				// Requests have shown it since its record.
-				return isRecorded ? { type: "other" } : edit;
+				return isRecorded ? { type: "other" } : this.#edit(targetId, content);
 			}
 			case "thinking_level_change":
 				return { type: "thinking", level: nameOr(property(line, "thinkingLevel"), "") };
@@ -201,17 +202,22 @@ export class PiParser implements SessionParser {
 			const [targetId, content] = Array.isArray(one) ? one : [];
 			if (typeof targetId !== "string" || targetId.length > MAX_ID_LENGTH) return [];
 			if (content !== null && !Array.isArray(content)) return []; // null removes the message
-			const edit = this.#edit(targetId, content);
-			this.#recorded.set(targetId, hashesOf(edit));
-			return [edit];
+			this.#recorded.set(targetId, contentHash("edit", content));
+			return [this.#edit(targetId, content)];
 		});
 	}
 
 	#edit(targetId: string, content: unknown): Edit {
 		const target = this.entries[this.#positions.get(targetId) ?? -1];
-		// A replaced result is still sent as a result.
-		const run = target?.type === "message" ? target.blocks[0]?.run : undefined;
+		const before = target?.type === "message" ? target.blocks : [];
+		const [first] = before;
+		// A stub was undone: providers may still have the text in the cache.
+		if (first?.result && contentHash("result", content) === first.hash) {
+			return { type: "edit", targetId, blocks: before };
+		}
 		const replaced = this.#blocksOf("note", content, "replaced content");
+		// A replaced result is still sent as a result.
+		const run = first?.run;
 		const blocks = run ? replaced.map((block) => ({ ...block, run })) : replaced;
 		return { type: "edit", targetId, blocks };
 	}
@@ -309,10 +315,6 @@ export class PiParser implements SessionParser {
 }
 
 type Edit = EntryContent & { type: "edit" };
-
-function hashesOf({ blocks }: Edit): string {
-	return blocks.map(({ hash }) => hash).join(" ");
-}
 
 /** How pi-subagents names the sessions of its runs. */
 const SUBAGENT = "subagent-";

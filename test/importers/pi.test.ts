@@ -54,6 +54,30 @@ describe("a session file", () => {
 		expect(steps.map(({ changes }) => changes.has("edit"))).toEqual([false, false, true, false]);
 	});
 
+	test("with a stub that was undone has the first text again, which may still be cached", async () => {
+		const writer = new SessionWriter();
+		const usage = { input: 10, cacheWrite: 1000 };
+		writer.user("read it");
+		writer.assistant([writer.call("c1", "read", { path: "a" })], usage);
+		const target = writer.result("c1", "read", "x".repeat(4000));
+		writer.assistant("one", usage);
+		const edit = (text: string) =>
+			writer.entry("context_edit", {
+				targetId: target,
+				replacement: { content: [{ type: "text", text }] },
+			});
+		edit("(Pruned) read: 4,000 chars.");
+		writer.assistant("two", usage);
+		edit("x".repeat(4000));
+		writer.assistant("three", usage);
+		const steps = [...(await writer.replay()).steps()];
+		const hashes = steps.map(({ blocks }) => blocks.map(({ hash }) => hash));
+		const at = steps[1]?.blocks.findIndex(({ label }) => label.startsWith("result of")) ?? -1;
+		expect(at).toBeGreaterThan(0);
+		expect(hashes[2]?.[at]).not.toBe(hashes[1]?.[at]);
+		expect(hashes[3]?.[at]).toBe(hashes[1]?.[at]);
+	});
+
 	test("keeps hashes and sizes, never the text", async () => {
 		const writer = new SessionWriter();
 		writer.user("a secret of the user");
