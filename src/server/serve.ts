@@ -69,7 +69,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		if (tokens !== "none" && options.database) {
 			const { TokenTable } = await import("./journal/postgres/token-table.ts");
 			table = new TokenTable(options.database.address, () => listeners?.recheck());
-			await table.refresh();
+			await table.open();
 			tokens = eitherOf(tokens, table);
 		}
 		listeners = await openListeners({

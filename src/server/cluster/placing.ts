@@ -34,8 +34,6 @@ const HERE: Place = { kind: "here" };
 const LATER: Place = { kind: "later" };
 /** A server that cannot take a session is not asked again for this time. */
 const REFUSED_MS = 3_000;
-/** How often a server that fits, but is not linked, is waited for. */
-const PATIENCE = 8;
 
 export function noteRefusal({ refused }: Route, id: string): void {
 	refused.set(id, performance.now() + REFUSED_MS);
@@ -50,7 +48,7 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	const owner = located?.owner;
 	if (owner !== undefined && owner !== self()) {
 		if (isLinked(owner)) return { kind: "there", id: owner };
-		// Whoever is dead is given up when its lease is over: not a moment later.
+		// A dead server is given up at the end of its lease: the next attempt comes then.
 		const leftMs = located?.leftMs ?? 0;
 		return leftMs > 0 ? { kind: "later", withinMs: leftMs + 1 } : LATER;
 	}
@@ -63,8 +61,9 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	const reached = fit.filter(({ id }) => id === self() || isLinked(id));
 	const best = reached.find(({ id }) => !refused.has(id));
 	if (!best) {
-		if (servers().length === 0) return LATER; // the database was away since the start
-		if (fit.length > reached.length && route.attempts < PATIENCE) return LATER;
+		// The database was away since the start, or this server was given up a moment ago.
+		if (!servers().some(({ id }) => id === self())) return LATER;
+		if (fit.length > reached.length) return LATER; // as long as a command may wait
 		return { kind: "nowhere", failure: failures.noFolder(name.sessionId) };
 	}
 	if (best.id !== self()) return { kind: "there", id: best.id };

@@ -1,6 +1,7 @@
 import { property } from "../../../core/property.ts";
 import type { Refusal } from "../refusal.ts";
 import { DatabaseTimeout, NotPrimary } from "./connection.ts";
+import type { DatabaseAddress } from "./database-url.ts";
 import { NewerSchema } from "./schema.ts";
 
 /** SQLSTATE classes of an error about a value: data, size, constraint. Others are about the database. */
@@ -23,6 +24,14 @@ export function databaseRefusal(error: unknown): Refusal {
 	return transient(
 		REASONS.find(([start]) => state.startsWith(start))?.[1] ?? `database error ${state}`,
 	);
+}
+
+/** Why a server cannot start. */
+export function unusable({ description }: DatabaseAddress, error: unknown): Error {
+	const { why } = databaseRefusal(error);
+	const code = property(error, "code");
+	const reason = typeof code !== "string" || why.includes(code) ? why : `${why} (${code})`;
+	return new Error(`cannot use the database ${description}: ${reason}`, { cause: error });
 }
 
 /** SQLSTATE, or `undefined` if the error did not come from the database. */
