@@ -83,14 +83,14 @@ function bashScript(commands: readonly Completed[]): string {
 		),
 		"\tesac",
 		"}",
-		"complete -o default -F _strata strata",
+		"complete -o default -F _strata strata pi-strata",
 	].join("\n");
 }
 
 function zshScript(commands: readonly Completed[]): string {
 	const described = commands.map(({ name, summary }) => `\t\t'${name}:${quoted(summary)}'`);
 	return [
-		"#compdef strata",
+		"#compdef strata pi-strata",
 		"_strata() {",
 		"\tlocal -a commands",
 		"\tcommands=(",
@@ -113,25 +113,24 @@ function zshScript(commands: readonly Completed[]): string {
 		"\t\tesac",
 		"\tfi",
 		"}",
-		'if [ "$funcstack[1]" = "_strata" ]; then _strata "$@"; else compdef _strata strata; fi',
+		'if [ "$funcstack[1]" = "_strata" ]; then _strata "$@"; else compdef _strata strata pi-strata; fi',
 	].join("\n");
 }
 
 function fishScript(commands: readonly Completed[]): string {
-	return commands
-		.flatMap(({ name, summary, options, words }) => [
-			...(words.length === 0
-				? []
-				: [
-						`complete -c strata -n '__fish_seen_subcommand_from ${name}; and test (count (commandline -opc)) -eq 2' -f -a '${words.join(" ")}'`,
-					]),
-			`complete -c strata -n __fish_use_subcommand -f -a ${name} -d '${quoted(summary)}'`,
-			...options.map(
-				(option) =>
-					`complete -c strata -n '__fish_seen_subcommand_from ${name}' -l ${option.slice(2)}`,
-			),
-		])
-		.join("\n");
+	const lines = commands.flatMap(({ name, summary, options, words }) => [
+		...(words.length === 0
+			? []
+			: [
+					`complete -c strata -n '__fish_seen_subcommand_from ${name}; and test (count (commandline -opc)) -eq 2' -f -a '${words.join(" ")}'`,
+				]),
+		`complete -c strata -n __fish_use_subcommand -f -a ${name} -d '${summary.replaceAll("'", "")}'`,
+		...options.map(
+			(option) =>
+				`complete -c strata -n '__fish_seen_subcommand_from ${name}' -l ${option.slice(2)}`,
+		),
+	]);
+	return [...lines, "complete -c pi-strata -w strata"].join("\n");
 }
 
 function quoted(text: string): string {

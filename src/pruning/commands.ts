@@ -100,7 +100,7 @@ export function pruningCommands(
 		if (id === undefined) return "Name the call: /kota drop <call id>.";
 		if (!session.config.prune.enabled) return "Nothing was dropped: prune.enabled is false.";
 		const why = await (await openFor(session)).dropByHand(session, id);
-		const name = id.slice(0, 80);
+		const name = nameOf(session, id);
 		return why === undefined
 			? `Dropped ${name}: the next request has a stub in its place. The full text is stored; /kota restore brings it back.`
 			: `${name} was not dropped: ${why}.`;
@@ -110,10 +110,19 @@ export function pruningCommands(
 		if (id === undefined) return "Name the call: /kota restore <call id>.";
 		if (!session.config.prune.enabled) return "Nothing was restored: prune.enabled is false.";
 		const why = await (await openFor(session)).restoreByHand(session, id);
-		const name = id.slice(0, 80);
+		const name = nameOf(session, id);
 		if (why !== undefined) return `${name} was not restored: ${why}.`;
 		appendPin({ toolCallId: id, pinned: true });
 		return `Restored ${name}: the next request has its full text again. It is pinned now.`;
+	}
+
+	/** What the call did, for the user: ids say nothing. */
+	function nameOf(session: SessionView, id: string): string {
+		const { items } = session.ledger.log(session.sessionManager);
+		const own = items.findLast(
+			(one): one is ToolResultItem => one.kind === "toolResult" && one.toolCallId === id,
+		);
+		return own ? `${callOf(own)} (${id.slice(0, 80)})` : id.slice(0, 80);
 	}
 
 	async function listPins(session: SessionView): Promise<string> {

@@ -9,7 +9,8 @@ import { allMisses, hitRate, type MissSums, missEntries, type Sums } from "./sum
 
 /** The first lines: what a person needs to know in ten seconds. */
 export function summaryText({ total, rows, unpricedModels, skippedLines }: UsageReport): string[] {
-	if (total.requests === 0) return ["No requests with token counts from a provider."];
+	if (total.requests === 0)
+		return ["No requests with token counts from a provider. Those of the demo are left out."];
 	const { input, read, write, output } = total.tokens;
 	const [first, last] = [rows[0]?.day, rows.at(-1)?.day];
 	const days = first === last ? first : `${first} to ${last}`;

@@ -66,6 +66,26 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		expect(faults).toEqual([]);
 	});
 
+	test("a call that is unfolded at the lower edge comes into view", async () => {
+		const { page, faults } = await openDone();
+		const last = folded(page, /read src\/discount\.ts · 41 lines/).last();
+		await last.click();
+		const row = page.locator(".list-row", { has: last });
+		await row.locator(".fold-body").waitFor();
+		const below = async () => {
+			const [own, list] = await Promise.all([
+				row.boundingBox(),
+				page.locator(".conversation .list").boundingBox(),
+			]);
+			if (!own || !list) return undefined;
+			const lower = own.y + own.height - list.y - list.height;
+			return { above: list.y - own.y, isAllInView: lower <= 1 || own.y - list.y <= 1 };
+		};
+		await eventually(below).toMatchObject({ isAllInView: true });
+		expect((await below())?.above).toBeLessThanOrEqual(1);
+		expect(faults).toEqual([]);
+	});
+
 	test("an edit is an inline diff in colours, which can be copied", async () => {
 		const { page, context, faults } = await openDone();
 		await context.grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
-import { eventually, useStrata } from "./strata-server.ts";
+import { eventually, hasFocus, useStrata } from "./strata-server.ts";
 
 describe.skipIf(browserPath === undefined)("somebody who comes for the first time", () => {
 	const strata = useStrata();
@@ -48,6 +48,8 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 		const dialog = page.getByRole("dialog");
 		await dialog.getByText("The demo creates a new sample project for the session").waitFor();
 		await eventually(() => dialog.getByLabel("Folder").count()).toBe(0);
+		// Nothing is to be filled in: Enter starts.
+		await eventually(() => hasFocus(dialog.getByRole("button", { name: "Start" }))).toBe(true);
 		await expectAccessible(page);
 		expect(faults).toEqual([]);
 	});

@@ -211,6 +211,12 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		const said = page.getByRole("feed").getByText("Find the discount.", { exact: true });
 		await eventually(() => said.count()).toBe(0);
 		await page.getByRole("heading", { name: "Fork: Find the discount." }).waitFor();
+		// The session that it comes from is in the list, too.
+		await page.getByText("The session that it comes from is open beside it.").waitFor();
+		await page.getByRole("link", { name: "Sessions", exact: true }).click();
+		const origin = page.getByRole("row").filter({ hasText: "“Find the discount.”" });
+		await origin.first().waitFor();
+		await page.getByRole("link", { name: "Fork: Find the discount." }).waitFor();
 		expect(faults).toEqual([]);
 	});
 

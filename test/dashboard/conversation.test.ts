@@ -139,6 +139,13 @@ describe("what goes wrong", () => {
 		expect(lastAnswer(state).blocks[2]).toMatchObject({ call: { state: "lost" } });
 	});
 
+	test("an answer that was stopped is no failure, whatever the provider's client calls it", () => {
+		const stopped = { ...first, stopReason: "error", errorMessage: "This operation was aborted" };
+		const state = play([...answerEvents(stopped), { type: "agent_settled", aborted: true }]);
+		expect(lastAnswer(state)).toMatchObject({ isAborted: true });
+		expect(lastAnswer(state)).not.toHaveProperty("error");
+	});
+
 	test("an answer that failed says why", () => {
 		const failed = { ...assistant(1), stopReason: "error", errorMessage: "overloaded" };
 		expect(lastAnswer(play(answerEvents(failed))).error).toBe("overloaded");

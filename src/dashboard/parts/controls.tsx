@@ -117,18 +117,27 @@ interface DialogFormProps {
 	/** Text of the submit button. */
 	readonly label: string;
 	readonly disabled?: boolean;
+	/** Whether the submit button has the focus at first: where there is nothing to fill in. */
+	readonly autofocus?: boolean;
 	onCancel(): void;
 	onSubmit(data: FormData): void;
 	readonly children: ComponentChildren;
 }
 
-export function DialogForm({ label, disabled, onCancel, onSubmit, children }: DialogFormProps) {
+export function DialogForm(props: DialogFormProps) {
+	const { label, disabled, autofocus = false, onCancel, onSubmit, children } = props;
 	return (
 		<form class="stack" onSubmit={submitHandler(onSubmit)}>
 			{children}
 			<div class="dialog-actions row">
 				<Button onClick={onCancel} label="Cancel" />
-				<Button type="submit" class="primary" disabled={disabled} label={label} />
+				<Button
+					type="submit"
+					class="primary"
+					disabled={disabled}
+					autofocus={autofocus}
+					label={label}
+				/>
 			</div>
 		</form>
 	);

@@ -37,6 +37,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	const anchor = useRef<{ key: string; below: number } | undefined>(undefined);
 	/** True until the row of `reveal` is in place. Until then, scroll events must not move the anchor. */
 	const isRevealing = useRef(false);
+	/** The row that the reader has just unfolded, and its height before. */
+	const unfolded = useRef<{ key: string; height: number } | undefined>(undefined);
 	const offsets = useMemo(
 		() =>
 			offsetsOf(rows.length, (index) => {
@@ -126,10 +128,23 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 			if (kept) isRevealing.current = false;
 			const moved = kept ? kept.offsetTop - element.scrollTop - below : 0;
 			if (Math.abs(moved) >= 1) element.scrollTop += moved;
+			if (kept && unfolded.current?.key === key) showUnfolded(kept, element);
 		}
 		view.top = element.scrollTop;
 		if (!view.isAtEnd && !anchor.current) updateAnchor();
 		if (isNew) redraw();
+	}
+
+	/** Scrolls until the unfolded row is in view, or as much of it as fits. */
+	function showUnfolded(row: HTMLElement, element: HTMLElement): void {
+		if (row.offsetHeight <= (unfolded.current?.height ?? 0)) return;
+		unfolded.current = undefined;
+		const top = row.offsetTop - element.scrollTop;
+		const over = top + row.offsetHeight - element.clientHeight;
+		const shift = Math.min(over, top);
+		if (shift < 1) return;
+		element.scrollTop += shift;
+		anchor.current = anchorAt(row);
 	}
 
 	function onScroll(): void {
@@ -156,13 +171,14 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		return { key: row.dataset.key ?? "", below: row.offsetTop - (box.current?.scrollTop ?? 0) };
 	}
 
-	/** Keeps a row that the reader unfolds in place, even the last row. */
+	/** Keeps a row that the reader unfolds in place, even the last row, unless it would then be out of view. */
 	function onClick(event: MouseEvent): void {
 		const target = event.target as Element;
 		const row = target.closest("[aria-expanded]")?.closest<HTMLElement>("[data-key]");
 		if (!row) return;
 		view.isAtEnd = false;
 		anchor.current = anchorAt(row);
+		unfolded.current = { key: row.dataset.key ?? "", height: row.offsetHeight };
 	}
 
 	/** Moves the focus to the list, because the button disappears. */

@@ -160,8 +160,13 @@ export function assistantItem(message: Data<"AgentMessage">, request?: number): 
 	const content = Array.isArray(message.content) ? message.content : [];
 	const { model, stopReason, errorMessage } = message;
 	const bill = request === undefined ? undefined : billOf(message, request);
-	const isAborted = stopReason === "aborted";
-	const error = stopReason === "error" ? (errorMessage ?? "The model request failed.") : undefined;
+	// A client of a provider may report that it was stopped as an error.
+	const isStopped = stopReason === "error" && STOPPED.test(errorMessage ?? "");
+	const isAborted = stopReason === "aborted" || isStopped;
+	const error =
+		stopReason === "error" && !isStopped
+			? (errorMessage ?? "The model request failed.")
+			: undefined;
 	return {
 		kind: "assistant",
 		key: keyOf(message),
@@ -174,6 +179,8 @@ export function assistantItem(message: Data<"AgentMessage">, request?: number): 
 		...(bill && { bill }),
 	};
 }
+
+const STOPPED = /^(?:this|the) operation was aborted\.?$|^request was aborted\.?$/i;
 
 interface Result {
 	readonly content: unknown;

@@ -3,7 +3,7 @@ import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
-import { Answered, Empty, orToast } from "../parts/notices.tsx";
+import { Answered, Empty, orToast, toast } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import type { ComposerProps } from "./composer.tsx";
@@ -23,24 +23,33 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 
 	async function act(
 		work: Promise<{ data: { cancelled: boolean; editorText?: string; text?: string } }>,
-	): Promise<void> {
+	): Promise<boolean> {
 		const result = await orToast(work);
-		if (!result || result.data.cancelled) return;
+		if (!result || result.data.cancelled) return false;
 		// The text of a user's message returns to the prompt box.
 		const said = result.data.editorText ?? result.data.text;
 		if (said) draft.prepend(said);
 		void session.reload();
 		onClose();
+		return true;
 	}
 	const goTo = (targetId: string) =>
 		void act(client().request("navigate_tree", { sessionId, targetId }));
-	const fork = (entryId: string) => void act(client().request("fork", { sessionId, entryId }));
+	async function fork(entryId: string): Promise<void> {
+		const origin = session.state.peek()?.sessionFile;
+		if (!(await act(client().request("fork", { sessionId, entryId })))) return;
+		if (origin === undefined) return;
+		// This session is the fork from now on; its origin stays in the list as another one.
+		const opened = await orToast(client().request("load_session", { sessionPath: origin }));
+		if (opened) toast("This is the fork. The session that it comes from is open beside it.");
+	}
 
 	return (
 		<Dialog title="Session tree" onCancel={onClose} wide>
 			<p class="small soft">
 				“Go here” continues the session from that entry and keeps the other branches. “Fork” copies
-				the session up to that message into a new file and continues there.
+				what comes before that message into a new session and continues there; the message is in the
+				prompt box, to be changed.
 				{isRunning && " To use them, stop the run first."}
 			</p>
 			<Answered answer={answer} waiting="Loading…">
@@ -52,7 +61,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 						rows={rows}
 						label="Entries"
 						estimate={() => 32}
-						render={(row) => <TreeEntry row={row} isBusy={isRunning} onGo={goTo} onFork={fork} />}
+						render={(row) => (
+							<TreeEntry row={row} isBusy={isRunning} onGo={goTo} onFork={(id) => void fork(id)} />
+						)}
 					/>
 				</div>
 			)}

@@ -62,6 +62,7 @@ export function NewSessionDialog(props: NewSessionDialogProps) {
 			<DialogForm
 				label={isStarting ? "Starting…" : "Start"}
 				disabled={isStarting}
+				autofocus={isDemo}
 				onCancel={onClose}
 				onSubmit={() => void start()}
 			>
