@@ -230,3 +230,27 @@ test("types that are parts of each other end the search for a member", () => {
 	expect(found?.usages.map(({ column }) => column)).toEqual([70]);
 	expect(found?.possible?.count).toBe(1);
 });
+
+test("a member of either of two values is possible if their types differ", () => {
+	const memory = indexProject({
+		"shapes.ts":
+			"export class One { draw() {} }\nexport class Two { draw() {} }\nexport const range = { first: { day: 1 }, last: { day: 2 } };\n",
+		"user.ts": [
+			"import { One, range, Two } from './shapes';",
+			"export function use(flag: boolean, one: One, other: One) {",
+			"	(flag ? new One() : new Two()).draw();",
+			"	const edge = flag ? range.first : range.last;",
+			"	edge.day;",
+			"	(flag ? one : other).draw();",
+			"}",
+		].join("\n"),
+	});
+	const certain = (symbol: string) =>
+		usages(memory, { symbol }).definitions.map(({ usages, possible }) => [
+			usages.map(({ line }) => line),
+			possible?.count ?? 0,
+		]);
+	expect(certain("One.draw")).toEqual([[[6], 1]]);
+	expect(certain("Two.draw")).toEqual([[[], 1]]);
+	expect(certain("range.first.day")).toEqual([[[], 1]]);
+});
