@@ -10,6 +10,7 @@ import { openJournal } from "../src/server/journal/sqlite-journal.ts";
 import { postgresPrograms, startPostgres } from "../test/support/postgres.ts";
 import {
 	createFolder,
+	processorMs,
 	residentBytes,
 	type ServerProcess,
 	startStrata,
@@ -115,7 +116,12 @@ async function compareStarts(name: string, empty: Side, full: Side): Promise<voi
 			value: readyMs,
 			digits: 0,
 			target: 2_500,
-			from: { rounds, "without sessions": median(measured.empty.map((one) => one.readyMs)) },
+			from: {
+				rounds,
+				"without sessions": rounded(median(measured.empty.map((one) => one.readyMs)), 0),
+				"processor ms": median(measured.full.map((one) => one.usedMs)),
+				"processor ms without sessions": median(measured.empty.map((one) => one.usedMs)),
+			},
 		},
 	);
 }
@@ -123,12 +129,15 @@ async function compareStarts(name: string, empty: Side, full: Side): Promise<voi
 interface Start {
 	readonly readyMs: number;
 	readonly bytes: number;
+	/** Processor time of the start, which other load hardly changes. */
+	readonly usedMs: number;
 }
 
 async function measureStart({ folder, words }: Side): Promise<Start> {
 	const server: ServerProcess = await startStrata(folder, { words });
 	const { readyMs, pid } = server;
 	const bytes = residentBytes(pid);
+	const usedMs = processorMs(pid);
 	await server.stop();
-	return { readyMs, bytes };
+	return { readyMs, bytes, usedMs };
 }

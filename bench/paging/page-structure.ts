@@ -56,9 +56,10 @@ function wordsOf(text: string): string[] {
 	return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** Marks between words split no word, but addresses would be words. */
+/** Marks between words split no word, but addresses and the labels of images would be words. */
 function withoutMarks(markdown: string): string {
 	return markdown
+		.replace(/!\[(?:\\.|[^\]\\])*\]\((?:[^()]|\([^)]*\))*\)/g, " ")
 		.replace(/\]\((?:[^()\s]|\([^)]*\))*\)/g, "]")
 		.replace(/^([ >]*)```\S*$/gm, "$1")
 		.replaceAll("&lt;", "<");
@@ -94,6 +95,8 @@ function plainTarget(target: string): string {
 const PARAGRAPHS = names("p li dd dt td th h1 h2 h3 h4 h5 h6");
 const LINES = names("div p li tr");
 const AROUND = names("nav footer aside header template svg");
+/** Sphinx, for one, has its breadcrumbs and side bar in divisions with a role. */
+const MENU = /^(?:navigation|contentinfo|banner|complementary)$/;
 
 interface Open {
 	readonly name: string;
@@ -115,6 +118,8 @@ function partsOf(html: string, url: string) {
 	};
 	const open: Open[] = [];
 	let around = 0;
+	/** Elements that are menus by their role, and how many of the same name are open since. */
+	const menus: { name: string; depth: number }[] = [];
 	const close = (name: string) => {
 		const at = open.findLastIndex((one) => one.name === name);
 		if (at === -1) return;
@@ -139,6 +144,16 @@ function partsOf(html: string, url: string) {
 			continue;
 		}
 		if (AROUND.has(name)) around = Math.max(0, around + (kind === "open" ? 1 : -1));
+		else if (kind === "open" && tokens.hasAttributes && MENU.test(tokens.attribute("role") ?? "")) {
+			menus.push({ name, depth: 0 });
+			around++;
+		}
+		const menu = menus.at(-1);
+		if (menu?.name === name) menu.depth += kind === "open" ? 1 : -1;
+		if (menu?.depth === 0) {
+			menus.pop();
+			around = Math.max(0, around - 1);
+		}
 		if (inCode && name !== "pre") {
 			const texts = open.at(-1)?.texts ?? [];
 			const isOpen = texts.length > 0 && texts.at(-1)?.endsWith("\n") === false;

@@ -26,13 +26,35 @@ function wordsOf(text: string): string[] {
 	return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** Markdown without images, the addresses of links, and marks. It has no tags outside code, and code may have any `<`. */
+/**
+ * The words of Markdown without what our writer adds: images, addresses of links, marks, numbers of list items. A mark separates words,
+ * as it does in the gold text (`snake_case` is two), but for the asterisks of emphasis, which may be inside a word. In
+ * code, every sign is the page's.
+ */
 function withoutMarks(markdown: string): string {
+	let out = "";
+	let at = 0;
+	for (const { 0: block, 2: code = "", index } of markdown.matchAll(FENCED)) {
+		out += `${plainText(markdown.slice(at, index))} ${code} `;
+		at = index + block.length;
+	}
+	return out + plainText(markdown.slice(at));
+}
+
+const FENCED = /^[ >]*(?:(?:[-*]|\d+\.) +)*(`{3,})[^\n`]*\n([\s\S]*?)^[ >]*\1[ `]*$/gm;
+const LABEL = String.raw`\[((?:\\.|[^\]\\])*)\]`;
+const TARGET = String.raw`\((?:[^()]|\([^)]*\))*\)`;
+const IMAGE = new RegExp(`!${LABEL}${TARGET}`, "g");
+const LINK = new RegExp(`${LABEL}${TARGET}`, "g");
+
+function plainText(markdown: string): string {
 	return markdown
-		.replace(/```[a-z]*\n?/g, " ")
-		.replace(/!\[[^\]]*\]\((?:[^()]|\([^)]*\))*\)/g, " ")
-		.replace(/\[([^\]]*)\]\((?:[^()]|\([^)]*\))*\)/g, "$1")
-		.replace(/[*_`#>|\\]/g, "");
+		.replace(/^([ >]*(?:[-*] +)*)\d{1,9}\. /gm, "$1")
+		.replace(IMAGE, " ")
+		.replace(LINK, "$1")
+		.replaceAll("&lt;", "<")
+		.replaceAll("*", "")
+		.replaceAll("_", " ");
 }
 
 /** How often each run of so many words occurs; a shorter text is one run. */

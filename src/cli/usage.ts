@@ -85,7 +85,7 @@ export const usage: Command = {
 			if (typeof cache !== "string") cache.forgetDeleted();
 			const failed = [...unreadable, ...scan.failed].sort((a, b) => (a.file < b.file ? -1 : 1));
 			const groups = groupRows(report.rows, by);
-			const status = files.length === 0 ? NOTHING_FOUND : 0;
+			const status = report.rows.length === 0 ? NOTHING_FOUND : 0;
 			if (options.csv) {
 				for (const line of csvText(report.rows)) terminal.print(line);
 				return status;

@@ -238,7 +238,11 @@ function describe(definition: Definition, input: UsagesInput, advice: Advice): s
 		title(definition),
 		...(signature ? [`  ${clip(oneLine(signature), SIGNATURE_BYTES)}`] : []),
 		...(usages.length > 0 ? [`  ${inFiles(usages)}: ${kinds.join(", ")}`] : []),
-		...(global ? [`  ${GLOBAL}`] : usages.length === 0 ? [`  ${unused(input, advice)}`] : []),
+		...(global
+			? [`  ${GLOBAL}`]
+			: usages.length === 0
+				? [`  ${unused(input, advice, mayBeUsed(definition))}`]
+				: []),
 		...familyText(definition),
 		...(possible && possible.count > 0 ? [`  ${maybe(possible)}`] : []),
 		...(byName && usages.length > 0 ? [`  ${BY_NAME}`] : []),
@@ -271,9 +275,15 @@ const FAMILY_NAMED = 3;
 const BY_NAME = "all places of this name: some may mean something else of the same name";
 const GLOBAL = "this file's top level is global: uses in other files are not followed";
 
-function unused({ includeTests }: UsagesInput, { countTests }: Advice): string {
+function unused({ includeTests }: UsagesInput, { countTests }: Advice, mayBeUsed: boolean): string {
 	const tests = includeTests ? "" : `; tests are not counted, ${countTests}`;
+	if (mayBeUsed) return `no usage is certain${tests}`;
 	return `no usage found: it is unused, or used where that cannot be seen (computed access, outside the project)${tests}`;
+}
+
+function mayBeUsed({ possible, family }: Definition): boolean {
+	if (possible && possible.count > 0) return true;
+	return family !== undefined && (family.apart ?? false);
 }
 
 function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>): string {
@@ -283,8 +293,9 @@ function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>):
 }
 
 function oneLineEach(definitions: readonly Definition[]): string[] {
-	const { used = [], unused: others = [] } = Object.groupBy(definitions, ({ usages, global }) =>
-		usages.length > 0 || global ? "used" : "unused",
+	const { used = [], unused: others = [] } = Object.groupBy(
+		definitions,
+		({ usages, global, possible }) => (usages.length > 0 || global || possible ? "used" : "unused"),
 	);
 	const places = others.map(({ path, line, owner }) => {
 		return `${owner ? `${clip(oneLine(owner), 80)} ` : ""}${oneLine(path)}:${line}`;
@@ -297,7 +308,9 @@ function oneLineEach(definitions: readonly Definition[]): string[] {
 
 function oneDefinition(definition: Definition): string {
 	const global = definition.global ? "; global, other files are not followed" : "";
-	return `  ${title(definition)}: ${inFiles(definition.usages)}${global}`;
+	const { possible } = definition;
+	const others = possible && possible.count > 0 ? `, possibly ${grouped(possible.count)} more` : "";
+	return `  ${title(definition)}: ${inFiles(definition.usages)}${others}${global}`;
 }
 
 /** A file with many usages gets several lines, so that its list can be cut between lines. */

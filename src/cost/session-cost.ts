@@ -56,6 +56,7 @@ export function costView({
 			const stub = removedBy(edit, byId);
 			// Not every edit is pruning: the working set edits entries too. What follows a stub restores its text.
 			if (stub?.system !== "pruning" && !stubs.has(targetId)) continue;
+			if (stub && stubs.get(targetId) === stub.tokens) continue; // recorded before
 			pruned = true;
 			removed += Math.max(0, (stub?.tokens ?? 0) - (stubs.get(targetId) ?? 0));
 			if (stub) stubs.set(targetId, stub.tokens);

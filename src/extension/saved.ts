@@ -33,8 +33,7 @@ export class SavedSystem implements System {
 	async start(session: SessionView): Promise<void> {
 		const entries = session.sessionManager.getEntries();
 		this.#known = new Set(entries.map(({ id }) => id));
-		if (entries.some(({ type }) => type === "message"))
-			await this.#showWord(session, await accountOf(session));
+		if (entries.some(({ type }) => type === "message")) await this.#showWord(session);
 	}
 
 	stop(): void {
@@ -62,7 +61,7 @@ export class SavedSystem implements System {
 		const line = runText(account, this.#known);
 		const rows = newRows(account, this.#known, projectRoot(session.cwd));
 		for (const { id } of session.sessionManager.getEntries()) this.#known.add(id);
-		await this.#showWord(session, account);
+		await this.#showWord(session);
 		if (line !== undefined && session.mode === "tui" && session.config.economy.runLine) {
 			session.ui.notify(line, "info");
 		}
@@ -72,7 +71,7 @@ export class SavedSystem implements System {
 	}
 
 	async onCompaction(session: SessionView): Promise<void> {
-		await this.#showWord(session, await accountOf(session));
+		await this.#showWord(session);
 	}
 
 	/** The first lines of `/strata`. */
@@ -137,9 +136,11 @@ export class SavedSystem implements System {
 		}
 	}
 
-	async #showWord(session: SessionView, { outOfView }: SessionAccount): Promise<void> {
+	/** Without the account, which is the longest part of opening a long session. */
+	async #showWord(session: SessionView): Promise<void> {
 		const { statusWord } = await import("./saved-text.ts");
-		session.ui.setStatus("strata", statusWord(session.window, outOfView));
+		const { outOfView } = await import("./session-account.ts");
+		session.ui.setStatus("strata", statusWord(session.window, outOfView(session)));
 	}
 }
 

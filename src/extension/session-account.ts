@@ -76,6 +76,11 @@ export function sessionAccount(session: SessionView): SessionAccount {
 	};
 }
 
+/** Tokens that the next request lacks because of our systems. */
+export function outOfView({ sessionManager }: SessionView): number {
+	return removedFromNext(sessionManager.getBranch());
+}
+
 function dollarsOf({ cost, outputDollars }: Data<"CostRequest">): { dollars?: number } {
 	if (cost.dollars === undefined) return {};
 	return { dollars: cost.dollars + (outputDollars ?? 0) };

@@ -1,7 +1,9 @@
 import type { PromptTokens } from "../core/bill.ts";
+import { SHOWN_EDITS_ENTRY } from "../core/entry-types.ts";
 import { isRecord, property } from "../core/property.ts";
 import {
 	type BlockKind,
+	contentHash,
 	type Entry,
 	type ModelName,
 	nameOr,
@@ -56,6 +58,8 @@ export class PiParser implements SessionParser {
 	/** Newest position by id. Holds only earlier entries, so parents cannot form a cycle. */
 	readonly #positions = new Map<string, number>();
 	readonly #blocks: BlockMaker;
+	/** Hashes of recorded edits that are not stored yet, by target. */
+	readonly #recorded = new Map<string, string>();
 	/** Number of content blocks, tools and system-prompt pieces in all entries. */
 	blockCount = 0;
 	#cwd: string | undefined;
@@ -97,14 +101,20 @@ export class PiParser implements SessionParser {
 		const id = this.#version === 1 ? String(this.entries.length) : property(line, "id");
 		if (typeof type !== "string" || typeof id !== "string") return "damaged";
 		if (id.length > MAX_ID_LENGTH) return "damaged";
-		const content = this.#readableContent(type, line);
-		if (!content) return "damaged";
+		const contents = this.#readableContents(type, line);
+		if (!contents) return "damaged";
 		const parent = this.#parentOf(line);
 		this.#lastMs = timeOf(property(line, "timestamp")) ?? this.#lastMs;
-		const base = { id, parent: parent ?? this.entries.length - 1, atMs: this.#lastMs };
-		this.#positions.set(id, this.entries.length);
-		this.entries.push({ ...base, ...content });
-		this.blockCount += blocksIn(content);
+		let above = parent ?? this.entries.length - 1;
+		for (const [index, content] of contents.entries()) {
+			// The line's children are below its last entry, which has the line's id.
+			const isLast = index === contents.length - 1;
+			const base = { id: isLast ? id : `${id}#${index}`, parent: above, atMs: this.#lastMs };
+			above = this.entries.length;
+			if (isLast) this.#positions.set(id, above);
+			this.entries.push({ ...base, ...content });
+			this.blockCount += blocksIn(content);
+		}
 		return parent === undefined ? "relinked" : "added";
 	}
 
@@ -127,9 +137,11 @@ export class PiParser implements SessionParser {
 		return typeof parentId === "string" ? this.#positions.get(parentId) : undefined;
 	}
 
-	#readableContent(type: string, line: unknown): EntryContent | undefined {
+	/** One entry, or one for each edit that the line records. */
+	#readableContents(type: string, line: unknown): readonly EntryContent[] | undefined {
 		try {
-			return this.#contentOf(type, line);
+			const recorded = type === "custom" ? this.#recordedEdits(line) : [];
+			return recorded.length > 0 ? recorded : [this.#contentOf(type, line)];
 		} catch (error) {
 			// Deeply nested values parse, but cannot be serialized for hashing.
 			if (error instanceof RangeError) return undefined;
@@ -161,14 +173,12 @@ export class PiParser implements SessionParser {
 				};
 			}
 			case "context_edit": {
-				const content = property(property(line, "replacement"), "content");
 				const targetId = nameOr(property(line, "targetId"), "");
-				const target = this.entries[this.#positions.get(targetId) ?? -1];
-				// A replaced result is still sent as a result.
-				const run = target?.type === "message" ? target.blocks[0]?.run : undefined;
-				const replaced = this.#blocksOf("note", content, "replaced content");
-				const blocks = run ? replaced.map((block) => ({ ...block, run })) : replaced;
-				return { type: "edit", targetId, blocks };
+				const content = property(property(line, "replacement"), "content");
+				const isRecorded = this.#recorded.get(targetId) === contentHash("edit", content);
+				this.#recorded.delete(targetId);
+				// Requests have shown it since its record.
+				return isRecorded ? { type: "other" } : this.#edit(targetId, content);
 			}
 			case "thinking_level_change":
 				return { type: "thinking", level: nameOr(property(line, "thinkingLevel"), "") };
@@ -182,6 +192,34 @@ export class PiParser implements SessionParser {
 			default:
 				return { type: "other" };
 		}
+	}
+
+	/** Edits that a request showed before the file had them as entries of their own. */
+	#recordedEdits(line: unknown): Edit[] {
+		const edits = property(property(line, "data"), "edits");
+		if (property(line, "customType") !== SHOWN_EDITS_ENTRY || !Array.isArray(edits)) return [];
+		return edits.flatMap((one: unknown) => {
+			const [targetId, content] = Array.isArray(one) ? one : [];
+			if (typeof targetId !== "string" || targetId.length > MAX_ID_LENGTH) return [];
+			if (content !== null && !Array.isArray(content)) return []; // null removes the message
+			this.#recorded.set(targetId, contentHash("edit", content));
+			return [this.#edit(targetId, content)];
+		});
+	}
+
+	#edit(targetId: string, content: unknown): Edit {
+		const target = this.entries[this.#positions.get(targetId) ?? -1];
+		const before = target?.type === "message" ? target.blocks : [];
+		const [first] = before;
+		// A stub was undone: providers may still have the text in the cache.
+		if (first?.result && contentHash("result", content) === first.hash) {
+			return { type: "edit", targetId, blocks: before };
+		}
+		const replaced = this.#blocksOf("note", content, "replaced content");
+		// A replaced result is still sent as a result.
+		const run = first?.run;
+		const blocks = run ? replaced.map((block) => ({ ...block, run })) : replaced;
+		return { type: "edit", targetId, blocks };
 	}
 
 	#messageContent(message: unknown, line: unknown): EntryContent {
@@ -275,6 +313,8 @@ export class PiParser implements SessionParser {
 		});
 	}
 }
+
+type Edit = EntryContent & { type: "edit" };
 
 /** How pi-subagents names the sessions of its runs. */
 const SUBAGENT = "subagent-";

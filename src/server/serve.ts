@@ -69,7 +69,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		if (tokens !== "none" && options.database) {
 			const { TokenTable } = await import("./journal/postgres/token-table.ts");
 			table = new TokenTable(options.database.address, () => listeners?.recheck());
-			await table.refresh();
+			await table.open();
 			tokens = eitherOf(tokens, table);
 		}
 		listeners = await openListeners({
@@ -193,11 +193,15 @@ async function openBackend(
 	]);
 	loading.catch(() => {}); // awaited below, which throws the error
 	const guard = startToolGuard();
+	const sampleProjects = join(realOrGiven(dataDir), "demo", "projects");
 	const clustering = options.database && (await import("./cluster/index.ts"));
 	const membership =
 		options.database &&
 		clustering &&
-		new clustering.Membership(options.database, limits.maxSessions);
+		new clustering.Membership(options.database, {
+			maxSessions: limits.maxSessions,
+			sampleProjects,
+		});
 	const { journal, shared } = await chooseJournal(options, clientAddress, {
 		onRenewed(leftMs) {
 			if (options.database?.sharesWorkspaces) guard.setDeadline(leftMs);
@@ -218,7 +222,7 @@ async function openBackend(
 			onDeserted: (name) => cluster?.onDeserted(name),
 		});
 		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
-		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
+		const projects = createSampleProjects(sampleProjects, warn);
 		models = await openModels(options);
 		// If the journal is unreadable, the projects in use are unknown, so none is deleted.
 		const parkedProjects = async () =>
@@ -233,7 +237,7 @@ async function openBackend(
 			agentDir,
 			cwd,
 			modelRuntime: models.modelRuntime,
-			startFolder: options.startFolder,
+			startFolder: membership ? membership.startFolder(options.startFolder) : options.startFolder,
 			...(models.isDemo && { newFolder: projects.make, sampleProjects: projects.folder }),
 			async releaseFolders(left, inUse) {
 				const parked = await parkedProjects().catch(() => undefined);

@@ -47,7 +47,11 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	if (!Object.hasOwn(subcommands, name)) {
 		return printable(`/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
 	}
-	return printable(await subcommands[name as keyof typeof subcommands](words));
+	let isChanged = false;
+	const report = await subcommands[name as keyof typeof subcommands](words);
+	// Status and views show the selection at once.
+	if (isChanged) await workset.refreshFiles(session);
+	return printable(report);
 
 	async function add(words: string[]): Promise<string> {
 		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;
@@ -145,6 +149,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 
 	function change(selection: SelectionChange): void {
 		host.appendEntry(WORKSET_ENTRY, selection);
+		isChanged = true;
 		onSelected();
 	}
 }

@@ -9,6 +9,13 @@ describe("a score of extracted text", () => {
 		expect(scoreText(markdown, gold, 4)).toEqual({ precision: 1, recall: 1, f1: 1 });
 	});
 
+	test("takes no mark for a part of a word, and no sign of code for a mark", () => {
+		const markdown =
+			"1. a snake_case &lt;T> and [\\[pdf\\]](https://x.org/y_z)\n\n```c++\nx = a*b | c_d;\n```\n\n| e | **f**oo |";
+		const page = "a snake_case <T> and [pdf]\nx = a*b | c_d;\ne foo";
+		expect(scoreText(markdown, page, 1)).toEqual({ precision: 1, recall: 1, f1: 1 });
+	});
+
 	test("counts runs of words, or single ones in any order", () => {
 		expect(scoreText("six five four three two one", gold, 4).f1).toBe(0);
 		expect(scoreText("six five four three two one", gold, 1).f1).toBe(1);

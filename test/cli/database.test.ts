@@ -1,19 +1,29 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
+import { checkDatabase } from "../../src/server/journal/postgres/database-checks.ts";
 import {
 	databaseFrom,
 	hasPassword,
 	parseDatabaseUrl,
 } from "../../src/server/journal/postgres/database-url.ts";
+import { migrate as migrateSchema } from "../../src/server/journal/postgres/schema.ts";
 import { startServe } from "../server/support/serve-process.ts";
 import { connectWire } from "../server/support/wire-client.ts";
 import { connectClient } from "../server/support/ws-client.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { postgresPrograms, sharedPostgres, withPostgres } from "../support/postgres.ts";
-import { tempDir } from "../support/temp.ts";
+import {
+	postgresPrograms,
+	sharedPostgres,
+	startPostgres,
+	withPostgres,
+} from "../support/postgres.ts";
+import { selfSigned } from "../support/self-signed.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
 
 const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
 
@@ -126,6 +136,58 @@ describe.runIf(postgresPrograms)(withPostgres("strata with a database"), { tags:
 		);
 	});
 
+	test("with TLS and a password shows its certificate, and nobody shows the password", async () => {
+		const tls = selfSigned();
+		const postgres = await startPostgres({ tls });
+		atEnd(() => postgres.stop());
+		const client = new pg.Client({ connectionString: await postgres.database() });
+		client.on("error", () => {});
+		await client.connect();
+		await client.query("ALTER USER strata PASSWORD 'secret-word'");
+		const folder = tempDir();
+		mkdirSync(folder, { recursive: true });
+		const ca = join(folder, "ca.pem");
+		writeFileSync(ca, tls.cert);
+		const other = join(folder, "other.pem");
+		writeFileSync(other, selfSigned().cert);
+		const address = (password: string, options: string) =>
+			`postgres://strata:${password}@localhost:${postgres.port}/${client.database}?${options}`;
+		const verified = (file: string) =>
+			`sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`;
+		const server = startServe(["--port", "0", "--auth", "none", "--json"], {
+			env: { STRATA_DATABASE: address("secret-word", verified(ca)) },
+		});
+		await server.ready();
+		const { rows } = await client.query(
+			`SELECT bool_and(ssl) AS ssl, count(*) AS count FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+				WHERE application_name LIKE 'strata %'`,
+		);
+		expect(rows[0]).toMatchObject({ ssl: true });
+		expect(Number(rows[0].count)).toBeGreaterThan(0);
+		const outputs = [server.out() + server.err()];
+		for (const [password, options, note] of [
+			["secret-word", verified(ca), "/test_"],
+			["secret-word", verified(other), "does not show a certificate that this server trusts"],
+			["wrong-secret-word", verified(ca), "refuses this server's user"],
+			["secret-word", "sslmode=disable", "refuses this server's user"],
+		] as const) {
+			const findings = await checkDatabase(parseDatabaseUrl(address(password, options)));
+			expect(findings.find(({ name }) => name === "database")?.note).toContain(note);
+			outputs.push(JSON.stringify(findings));
+		}
+		const env = { STRATA_DATABASE: address("wrong-secret-word", verified(ca)) };
+		for (const words of [
+			["doctor"],
+			["tokens", "list"],
+			["serve", "--port", "0", "--no-dashboard"],
+		]) {
+			const { stdout, stderr, code } = await strata(words, env);
+			expect(code).toBe(1);
+			outputs.push(stdout + stderr);
+		}
+		expect(outputs.join("\n")).not.toContain("secret-word");
+	});
+
 	test("doctor looks at version, settings, schema, clock and standby", async () => {
 		const url = await (await sharedPostgres()).database();
 		const { stdout, code } = await strata(["doctor", "--json"], { STRATA_DATABASE: url });
@@ -156,16 +218,32 @@ describe.runIf(postgresPrograms)(withPostgres("strata with a database"), { tags:
 		const change = { type: "bash", id: "once", sessionId: "s", command: "echo migrated-word" };
 		const changed = await first.ask(change);
 		const { seq } = (await first.ask({ type: "subscribe", sessionId: "s" })).data as never;
+		const { data: state } = await first.ask({ type: "get_state", sessionId: "s" });
+		const env = { PI_CODING_AGENT_DIR: agentDir };
+		const running = await strata(["journal", "migrate", "--database", url], env);
+		expect(running).toMatchObject({ code: 1, stdout: "" });
+		expect(running.stderr).toContain(agentDir);
 		before.child.kill("SIGTERM");
 		await before.exited;
-		const env = { PI_CODING_AGENT_DIR: agentDir };
+		const { sessionFile = "" } = state as { sessionFile?: string };
+		// As a power cut may leave it. Pi skips the line.
+		appendFileSync(sessionFile, "\u0000\u0000 no entry\n");
+		const client = new pg.Client({ connectionString: url });
+		await client.connect();
+		atEnd(() => client.end());
+		const occupied = "strata.heads (principal, session, home, epoch, claim)";
+		await migrateSchema(client);
+		await client.query(`INSERT INTO ${occupied} VALUES ('ann', 'x', 'h', 1, gen_random_uuid())`);
+		const refused = await strata(["journal", "migrate", "--database", url], env);
+		expect(refused.stderr).toContain("the database already has sessions or commands");
+		await client.query("DELETE FROM strata.heads");
 		const copied = await strata(["journal", "migrate", "--database", url], env);
 		expect(copied.stderr).toBe("");
 		expect(copied.stdout).toMatch(
 			/^copied 1 session, \d+ commands?, \d+ events? and 1 conversation to /,
 		);
 		const again = await strata(["journal", "migrate", "--database", url], env);
-		expect(again.stderr).toContain("the database already has commands");
+		expect(again.stderr).toContain("the database already has sessions or commands");
 		const after = startServe([...words, "--database", url], { agentDir });
 		const second = await connectWire(`ws://127.0.0.1:${(await after.ready()).port}`);
 		expect(await second.ask(change)).toEqual({ ...changed, replayed: true });

@@ -160,6 +160,11 @@ describe("strata usage", () => {
 		expect((await machineIn(home).run("--json")).status).toBe(3);
 		expect((await machineIn(home).run("--csv")).status).toBe(3);
 	});
+
+	test("without requests of the agent that is asked for, nothing was found", async () => {
+		const machine = await aMachine();
+		expect((await machine.run("--agent", "opencode")).status).toBe(3);
+	});
 });
 
 describe("the cache of strata usage", () => {

@@ -294,6 +294,36 @@ export const PROJECTS: Readonly<Record<string, SampleProject>> = {
 		},
 		disputed: 3,
 	},
+	"objects, classes and functions that CommonJS exports as values": {
+		files: {
+			"request.js": [
+				"module.exports = {",
+				"	get header() { return this.url; },",
+				"	set header(/** @type {string} */ value) { this.url = value; },",
+				"	url: '/',",
+				"	list() { return [1].map(() => this.header + this.get('x')); },",
+				"	get(/** @type {string} */ name) { return name; },",
+				"	other() { return function () { return this.url; }; },",
+				"};",
+			].join("\n"),
+			"app.js":
+				"module.exports = class App {\n\tstatic get default() { return App; }\n\trun() { return new App(); }\n};\n",
+			"create.js":
+				"module.exports = function create(/** @type {number} */ n) { create; return n; };\n",
+			"named.js": "exports.helper = function helper() { return helper; };\nexports.count = 1;\n",
+			"user.js": [
+				"const helper = require('./named').helper;",
+				"const count = require('./named').count;",
+				"const App = require('./app');",
+				"const create = require('./create');",
+				"const request = require('./request');",
+				"helper(); count; new App(); create(1); request.get(request.header); request.list();",
+			].join("\n"),
+		},
+		// In the inner function, `this` has no type. TypeScript does not follow the names of `require('./named').helper`.
+		mistakes: 1,
+		disputed: 4,
+	},
 	"CommonJS under a condition": {
 		// Conditions on `define` and `window`, which no library declares.
 		mistakes: 3,

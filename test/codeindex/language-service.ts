@@ -234,6 +234,8 @@ function optionsByFolder(all: ReadonlyMap<string, string>): (path: string) => ts
 
 function symbolsAt(program: ts.Program, node: ts.Node): ts.Symbol[] {
 	const checker = program.getTypeChecker();
+	// A place at which nothing is written leads to the whole file.
+	if (ts.isSourceFile(node)) return [];
 	const { parent } = node;
 	const direct = ts.isShorthandPropertyAssignment(parent)
 		? checker.getShorthandAssignmentValueSymbol(parent)

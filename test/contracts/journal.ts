@@ -284,7 +284,7 @@ export function testJournal(
 			const { process, journal } = await begin();
 			const ids = [
 				...["__proto__", "constructor", "a\u0000b", "'; DROP TABLE commands; --", "1", "ä€😀\n"],
-				...["\ud800", "\udfff"],
+				...["\ud800", "\udfff", "x".repeat(256), "\ude00".repeat(256), "\u0000".repeat(256)],
 			];
 			await Promise.all(
 				ids.map((id, index) => {

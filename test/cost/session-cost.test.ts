@@ -194,6 +194,20 @@ describe("the cost of a session", () => {
 		expect(removedFromNext(entries.slice(0, 6))).toBe(9988);
 	});
 
+	test("blames pruning for one request, not for a pause after it", () => {
+		const stub = [{ type: "text", text: "(Pruned) read(): 40,000 chars. Full text: read x" }];
+		const entries = branchOf(
+			result("y".repeat(40_000)),
+			answer(0, 22_000),
+			{ type: "custom", customType: "strata-shown-edits", data: { v: 1, edits: [["e0", stub]] } },
+			answer(2000, 11_000, 10, 1000),
+			{ type: "context_edit", targetId: "e0", replacement: { content: stub } },
+			answer(0, 13_200, 10, 3_600_000),
+		);
+		const { requests } = view(entries);
+		expect(requests[2]?.miss).toMatchObject({ cause: "expired", tokens: 13_000 });
+	});
+
 	test("does not blame pruning for an edit of the working set", () => {
 		const block = { type: "custom_message", customType: "strata-workset", content: "files" };
 		const edit = {

@@ -244,6 +244,22 @@ test("edits side by side, a command in mid-run, and a message that steers", asyn
 	]);
 });
 
+test("files that were added or dropped show in the status at once", async () => {
+	const pi = await startPi({ extensions: strataAlone, tools, mode: "rpc" });
+	pi.write("a.ts", "a\n");
+	pi.write("b.ts", "b\n");
+	const status = async () => {
+		await pi.command("/strata");
+		return JSON.stringify(pi.reports.at(-1) ?? "");
+	};
+	await pi.command("/workset add a.ts b.ts");
+	expect(await status()).toContain("2 working files");
+	await pi.command("/workset drop b.ts");
+	expect(await status()).toContain("1 working file");
+	await pi.command("/workset clear");
+	expect(await status()).toContain("no working files yet");
+});
+
 test("after an abort and after an error of the provider the files are still right", async () => {
 	const pi = await startPi({ extensions: strataAlone, tools, persist: true });
 	await withDeadCopy(pi);

@@ -28,6 +28,56 @@ describe("a session file", () => {
 		expect(entries[0]).toMatchObject({ type: "message", blocks: [{ kind: "note" }] });
 	});
 
+	test("has an edit from the request on that showed it, before the edit was stored", async () => {
+		const writer = new SessionWriter();
+		const usage = { input: 10, cacheWrite: 1000 };
+		writer.user("read it");
+		writer.assistant([writer.call("c1", "read", { path: "a" })], usage);
+		const target = writer.result("c1", "read", "x".repeat(4000));
+		writer.assistant("one", usage);
+		const content = [{ type: "text", text: "(Pruned) read: 4,000 chars." }];
+		const edits = [[target, content], [7], "damaged", [target, "no list"]];
+		writer.entry("custom", { customType: "strata-shown-edits", data: { v: 1, edits } });
+		writer.entry("custom", {
+			customType: "strata-shown-edits",
+			data: { v: 1, edits: [[target, content]] },
+		});
+		writer.assistant("two", usage);
+		writer.entry("context_edit", { targetId: target, replacement: { content } });
+		writer.user("on");
+		writer.assistant("three", usage);
+		const steps = [...(await writer.replay()).steps()];
+		const isReplaced = steps.map(({ blocks }) =>
+			blocks.some(({ label }) => label === "replaced content"),
+		);
+		expect(isReplaced).toEqual([false, false, true, true]);
+		expect(steps.map(({ changes }) => changes.has("edit"))).toEqual([false, false, true, false]);
+	});
+
+	test("with a stub that was undone has the first text again, which may still be cached", async () => {
+		const writer = new SessionWriter();
+		const usage = { input: 10, cacheWrite: 1000 };
+		writer.user("read it");
+		writer.assistant([writer.call("c1", "read", { path: "a" })], usage);
+		const target = writer.result("c1", "read", "x".repeat(4000));
+		writer.assistant("one", usage);
+		const edit = (text: string) =>
+			writer.entry("context_edit", {
+				targetId: target,
+				replacement: { content: [{ type: "text", text }] },
+			});
+		edit("(Pruned) read: 4,000 chars.");
+		writer.assistant("two", usage);
+		edit("x".repeat(4000));
+		writer.assistant("three", usage);
+		const steps = [...(await writer.replay()).steps()];
+		const hashes = steps.map(({ blocks }) => blocks.map(({ hash }) => hash));
+		const at = steps[1]?.blocks.findIndex(({ label }) => label.startsWith("result of")) ?? -1;
+		expect(at).toBeGreaterThan(0);
+		expect(hashes[2]?.[at]).not.toBe(hashes[1]?.[at]);
+		expect(hashes[3]?.[at]).toBe(hashes[1]?.[at]);
+	});
+
 	test("keeps hashes and sizes, never the text", async () => {
 		const writer = new SessionWriter();
 		writer.user("a secret of the user");

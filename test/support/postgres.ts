@@ -1,5 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	existsSync,
+	mkdtempSync,
+	openSync,
+	readdirSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -62,8 +72,23 @@ function unprivileged(): { uid: number; gid: number } | undefined {
 	return undefined;
 }
 
+interface PostgresOptions {
+	readonly fsync?: boolean;
+	/** As `name=value`, after those of the tests. */
+	readonly settings?: readonly string[];
+	/** Also listens on a port of `localhost`, for clients with TLS and a password. */
+	readonly tls?: { readonly cert: string; readonly key: string };
+	/** A file for what Postgres logs. */
+	readonly log?: string;
+}
+
 /** `fsync` is off unless asked for: killing processes loses nothing without it, only a power cut would. */
-export async function startPostgres({ fsync = false } = {}): Promise<TestPostgres> {
+export async function startPostgres({
+	fsync = false,
+	settings: more = [],
+	log,
+	tls,
+}: PostgresOptions = {}): Promise<TestPostgres> {
 	if (!postgresPrograms) throw new Error("PostgreSQL is not installed");
 	const programs = postgresPrograms;
 	const user = unprivileged();
@@ -82,24 +107,43 @@ export async function startPostgres({ fsync = false } = {}): Promise<TestPostgre
 	let child: ChildProcess | undefined;
 	let exited: Promise<unknown> = Promise.resolve();
 	let databases = 0;
+	const port = tls ? await freePort() : PORT;
 	const url = (name: string) =>
-		`postgres://strata@/${name}?host=${encodeURIComponent(folder)}&port=${PORT}`;
+		`postgres://strata@/${name}?host=${encodeURIComponent(folder)}&port=${port}`;
+	if (tls) {
+		for (const kind of ["cert", "key"] as const) {
+			writeFileSync(join(data, `server.${kind}`), tls[kind], { mode: 0o600 });
+			if (user) chownSync(join(data, `server.${kind}`), user.uid, user.gid);
+		}
+		writeFileSync(
+			join(data, "pg_hba.conf"),
+			"local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n",
+		);
+	}
 
 	async function start(): Promise<void> {
 		const settings = [
-			"listen_addresses=",
+			...(tls
+				? [
+						"ssl=on",
+						"ssl_cert_file=server.cert",
+						"ssl_key_file=server.key",
+						"listen_addresses=127.0.0.1",
+					]
+				: ["listen_addresses="]),
 			`unix_socket_directories=${folder}`,
-			`port=${PORT}`,
+			`port=${port}`,
 			`fsync=${fsync ? "on" : "off"}`,
 			"max_connections=200",
 			"shared_buffers=32MB",
 			"autovacuum_naptime=5s",
 			"logging_collector=off",
+			...more,
 		];
 		const started = spawn(
 			join(programs, "postgres"),
 			["-D", data, ...settings.flatMap((setting) => ["-c", setting])],
-			{ ...owner, stdio: "ignore" },
+			{ ...owner, stdio: ["ignore", "ignore", log === undefined ? "ignore" : openSync(log, "a")] },
 		);
 		child = started;
 		exited = new Promise((resolve) => started.once("exit", resolve));
@@ -130,7 +174,7 @@ export async function startPostgres({ fsync = false } = {}): Promise<TestPostgre
 	return {
 		folder,
 		socketFolder: folder,
-		port: PORT,
+		port,
 		get pid() {
 			return child?.pid;
 		},
@@ -150,6 +194,14 @@ export async function startPostgres({ fsync = false } = {}): Promise<TestPostgre
 			rmSync(folder, { recursive: true, force: true });
 		},
 	};
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer();
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const { port } = server.address() as AddressInfo;
+	await new Promise((resolve) => server.close(resolve));
+	return port;
 }
 
 /** Ends the Postgres of a folder when this process is gone, however it ended, and removes the folder. */

@@ -137,8 +137,9 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 		...(selfType
 			? { self: typeOfAnnotation({ facts, scope: outer }, selfType) ?? null }
 			: !isArrow && !facts.methods.has(node) && { self: null, base: null }),
+		isOfExports: !isArrow && !selfType && facts.methodsOfExports.has(node),
 	});
-	if (node.type === "FunctionExpression" && node.id) scope.declare(node.id, VALUE);
+	if (node.type === "FunctionExpression" && node.id) declareOwnName(walk, scope, node);
 	const first = facts.callbackArguments.get(node);
 	const known = (index: number): LocalValue => (index === 0 && first ? { contextual: first } : {});
 	node.params.forEach((parameter, index) => {
@@ -163,6 +164,19 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 	walk.result = outerResult;
 }
 
+/** Inside of `module.exports = function a() {}`, `a` is what is exported. */
+function declareOwnName(
+	{ facts }: Walk,
+	scope: Scope,
+	node: Of<"FunctionExpression"> | Of<"ClassExpression">,
+): void {
+	if (!node.id) return;
+	const meaning = node.type === "ClassExpression" ? VALUE | TYPE : VALUE;
+	const binding = facts.ownNames.get(node);
+	if (binding === undefined) scope.declare(node.id, meaning);
+	else scope.names.set(node.id.name, { kind: "binding", binding, meaning });
+}
+
 function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: LocalValue = {}): void {
 	const { self } = walk.scope;
 	if (parameter.type !== "TSParameterProperty" || !self) {
@@ -177,9 +191,9 @@ function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: Loca
 
 function classLike(walk: Walk, node: ClassNode): void {
 	const { facts } = walk;
-	const ownId = node.type === "ClassExpression" && node.id;
-	const outer = ownId ? new Scope(walk.scope) : walk.scope;
-	if (ownId) outer.declare(ownId, VALUE | TYPE);
+	const hasOwnName = node.type === "ClassExpression" && node.id !== null;
+	const outer = hasOwnName ? new Scope(walk.scope) : walk.scope;
+	if (hasOwnName) declareOwnName(walk, outer, node);
 	const own =
 		facts.owners.get(node) ?? (node.id ? typeOfOwner(walk, node.id.name, VALUE) : undefined);
 	walk.visitAll(node.decorators);

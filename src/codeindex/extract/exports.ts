@@ -69,8 +69,9 @@ function exportBinding(facts: FactsBuilder, name: string, id: Key, scope: Scope)
 
 function exportHidden(facts: FactsBuilder, name: string, declaration: Declaration): number {
 	const binding = facts.declareHidden(declaration);
-	const { symbol, node } = declaration;
+	const { symbol, node, id } = declaration;
 	if (symbol === "class") facts.owners.set(node, { binding, side: "value" });
+	if ("id" in node && node.id === id) facts.ownNames.set(node, binding);
 	facts.exports.push({ kind: "local", name, binding, typeOnly: false });
 	return binding;
 }
@@ -260,8 +261,19 @@ function exportProperty(place: Place, node: Of<"ObjectExpression">["properties"]
 		exportStar(place, node.argument);
 		return;
 	}
+	if (isFunction(node.value)) place.facts.methodsOfExports.add(node.value);
 	const key = keyOf(node.key, node.computed);
-	if (key && exportName(place, key, node.value, node)) place.facts.done.add(node);
+	if (!key || isSecondAccessor(place.facts, key, node)) return;
+	if (exportName(place, key, node.value, node)) place.facts.done.add(node);
+}
+
+/** A setter after its getter, or the other way around: both declare one name. */
+function isSecondAccessor(facts: FactsBuilder, id: Key, node: Of<"Property">): boolean {
+	if (node.kind === "init") return false;
+	const first = facts.bindings[facts.commonJsNames.get(id.name) ?? -1];
+	if (first?.kind !== "pending") return false;
+	first.declarations.push({ symbol: "function", id, node: node.value, from: node.start });
+	return true;
 }
 
 function exportStar(place: Place, value: Node): void {

@@ -107,7 +107,8 @@ function reachName({ facts, scope }: Walk, id: Of<"Identifier"> | Of<"JSXIdentif
 function reachMember(walk: Walk, node: Of<"MemberExpression">): Reached {
 	const { facts, scope } = walk;
 	if (facts.commonJsNames.size > 0) {
-		const own = exportsAccess(scope, node)?.key;
+		const isOfThis = node.object.type === "ThisExpression" && scope.hasExportsAsThis();
+		const own = isOfThis ? memberKey(node) : exportsAccess(scope, node)?.key;
 		const binding = own && facts.commonJsNames.get(own.name);
 		if (own && binding !== undefined) {
 			return { binding, start: own.start, side: "value", steps: [] };

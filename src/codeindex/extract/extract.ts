@@ -200,6 +200,9 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 			case CLOSE_CURLY:
 				if (depth > 0) depth--;
 				break;
+			case SLASH:
+				at = commentEnd(source, at);
+				break;
 			case SEMICOLON:
 				if (!elseFollows(source, at + 1)) runs[depth] = 0;
 				tags = 0;
@@ -243,6 +246,21 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 		}
 	}
 	return false;
+}
+
+/** The last character of a comment that begins its line at `at`, or `at`. Rulers such as `// -----` nest nothing. */
+function commentEnd(source: string, at: number): number {
+	const next = source.charCodeAt(at + 1);
+	if (next !== SLASH && next !== STAR) return at;
+	let before = at - 1;
+	while (before >= 0 && isBlank(source.charCodeAt(before))) before--;
+	if (before >= 0 && source.charCodeAt(before) !== NEWLINE) return at;
+	const end = next === SLASH ? source.indexOf("\n", at) - 1 : source.indexOf("*/", at + 2) + 1;
+	return end > at ? end : source.length;
+}
+
+function isBlank(char: number): boolean {
+	return char === SPACE || char === TAB;
 }
 
 /** Whether there are enough brackets, operators or words for the bounds. Far faster than the scan for them. */
@@ -308,7 +326,7 @@ function endsOperand(char: number): boolean {
 
 function beginsOperand(source: string, at: number): boolean {
 	let next = at;
-	while (source.charCodeAt(next) === SPACE || source.charCodeAt(next) === TAB) next++;
+	while (isBlank(source.charCodeAt(next))) next++;
 	return isWord(source.charCodeAt(next)) && !elseFollows(source, next);
 }
 
@@ -317,7 +335,7 @@ function isWord(char: number): boolean {
 }
 
 const [TAB, NEWLINE, SPACE] = [9, 10, 32];
-const [BANG, PLUS, COMMA, MINUS, SLASH] = [33, 43, 44, 45, 47];
+const [BANG, STAR, PLUS, COMMA, MINUS, SLASH] = [33, 42, 43, 44, 45, 47];
 const [COLON, SEMICOLON, LESS, EQUALS, GREATER, QUESTION] = [58, 59, 60, 61, 62, 63];
 const [OPEN_PAREN, CLOSE_PAREN, OPEN_SQUARE, CLOSE_SQUARE] = [40, 41, 91, 93];
 const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];

@@ -40,6 +40,10 @@ export class FactsBuilder {
 	readonly expected = new Map<Node, TypeName>();
 	/** Functions that are methods: their `this` is the class or object. */
 	readonly methods = new Set<Node>();
+	/** Functions in the object that is `module.exports`: their `this` has the exports. */
+	readonly methodsOfExports = new Set<Node>();
+	/** Bindings of functions and classes that are exported as values and have names of their own: `module.exports = class A {}`. */
+	readonly ownNames = new Map<Node, number>();
 	/** Types of declared or exported classes and object literals: `A` for `const A = class {}`. */
 	readonly owners = new Map<Node, TypeName>();
 	readonly entered = new Map<Node, Scope>();

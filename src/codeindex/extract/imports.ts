@@ -58,8 +58,7 @@ export function importsModule(place: Place, node: Of<"VariableDeclarator">): boo
 		const call = moduleCall(place, value.object);
 		const { property } = value;
 		if (call?.imported !== "=" || property.type !== "Identifier") return false;
-		const importedAt = property.name === id.name ? undefined : property.start;
-		importAs(place, call, id, property.name, importedAt);
+		importAs(place, call, id, property.name, property.start);
 	} else {
 		const call = moduleCall(place, value);
 		if (!call) return false;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Step, TypeName } from "../facts.ts";
 import {
 	dotted,
@@ -53,10 +54,19 @@ export function typeOfExpression(place: Place, expression: Node): Receiver {
 		case "LogicalExpression":
 			return typeOfExpression(place, node.left) ?? typeOfExpression(place, node.right);
 		case "ConditionalExpression":
-			return typeOfExpression(place, node.consequent) ?? typeOfExpression(place, node.alternate);
+			return eitherType(
+				typeOfExpression(place, node.consequent),
+				typeOfExpression(place, node.alternate),
+			);
 		default:
 			return undefined;
 	}
+}
+
+/** Two known types make a union, unless they are equal. */
+function eitherType(one: Receiver, other: Receiver): Receiver {
+	if (!one || !other) return one ?? other;
+	return isDeepStrictEqual(one, other) ? one : undefined;
 }
 
 /** Supports `Foo`, `ns.Foo`, `typeof foo` and the like, utility types of these such as `Promise`, and unions with `undefined`. */

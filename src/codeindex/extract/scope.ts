@@ -17,12 +17,20 @@ export class Scope {
 	/** Type of `this`. Undefined: inherited. Null: unknown. */
 	readonly self: TypeName | null | undefined;
 	readonly base: TypeName | null | undefined;
+	/** Whether `this` is the object that is `module.exports`. */
+	readonly isOfExports: boolean;
 
 	constructor(
 		parent: Scope | undefined,
-		{ isFunction = false, self, base }: Partial<Pick<Scope, "isFunction" | "self" | "base">> = {},
+		{
+			isFunction = false,
+			self,
+			base,
+			isOfExports = false,
+		}: Partial<Pick<Scope, "isFunction" | "self" | "base" | "isOfExports">> = {},
 	) {
 		this.parent = parent;
+		this.isOfExports = isOfExports;
 		this.isFunction = isFunction;
 		this.self = self;
 		this.base = base;
@@ -47,6 +55,13 @@ export class Scope {
 			if (found !== undefined) return found ?? undefined;
 		}
 		return undefined;
+	}
+
+	hasExportsAsThis(): boolean {
+		for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+			if (scope.self !== undefined) return scope.isOfExports;
+		}
+		return false;
 	}
 
 	declare({ name }: Key, meaning: number, value?: LocalValue, bound?: Node): void {

@@ -20,6 +20,9 @@ const linkers = new WeakMap<IndexReader, Linker>();
 
 /** Resolves members and exports together, since each may need the other. */
 export class Linker extends ExportChains {
+	/** Types whose members are being looked up. */
+	readonly #typing = new Set<string>();
+
 	declaredAt({ file, binding }: BindingRef): Declared | undefined {
 		const found = this.reader.bindings(file)[binding];
 		return found?.kind === "declared" ? found : undefined;
@@ -177,9 +180,17 @@ export class Linker extends ExportChains {
 		const start = { entity: this.resolveBinding({ file, binding }), side };
 		const last = path.at(-1);
 		if (!last) return start;
-		const reached = this.#walk(start, path);
-		const entity = reached.length === path.length ? reached.at(-1) : undefined;
-		return { entity: entity ?? UNKNOWN, side: sideAfter(last) };
+		// Types can be parts of each other: `type A = B["a"]`, `interface B { a: A["b"] }`.
+		const key = `${file} ${binding} ${side} ${path.map(({ name }) => name).join(" ")}`;
+		if (this.#typing.has(key)) return { entity: UNKNOWN, side: sideAfter(last) };
+		this.#typing.add(key);
+		try {
+			const reached = this.#walk(start, path);
+			const entity = reached.length === path.length ? reached.at(-1) : undefined;
+			return { entity: entity ?? UNKNOWN, side: sideAfter(last) };
+		} finally {
+			this.#typing.delete(key);
+		}
 	}
 
 	#walk(start: EntitySide, steps: readonly Step[]): readonly Entity[] {

@@ -250,6 +250,8 @@ export const migrations: Migration[] = [
 	() => {},
 	// Adds types of parameters. Keys of object literals count as accesses.
 	empty,
+	// Adds uses through `this` in objects that CommonJS exports, and both names of `const a = require("x").a`.
+	empty,
 ];
 
 /**

@@ -1,5 +1,5 @@
 import { Anchors } from "./anchors.ts";
-import { answerNote } from "./answers.ts";
+import { Answers } from "./answers.ts";
 import { CodeText } from "./code-text.ts";
 import {
 	BLOCKS,
@@ -61,8 +61,7 @@ class Conversion {
 	readonly #links: PageLinks;
 	#title: string | undefined;
 	#inPageLink = false;
-	/** What to write before the next text. */
-	#note = "";
+	readonly #answers = new Answers();
 	readonly #anchors = new Anchors();
 	#work = 0;
 
@@ -130,7 +129,7 @@ class Conversion {
 		if (this.#formula) this.#formula.add(text);
 		else if (this.#code) this.#code.add(text);
 		else if (!this.#inPageLink || !this.#isPermalink(text)) {
-			if (this.#note !== "" && text.trim() !== "") this.#writeNote();
+			if (this.#answers.note !== "" && text.trim() !== "") this.#writeNote();
 			this.#blocks.inline.add(text);
 		}
 	}
@@ -141,8 +140,8 @@ class Conversion {
 
 	/** Answers of a question begin with a rule and their score, written when the first text of the answer is kept. */
 	#writeNote(): void {
-		const note = this.#note;
-		this.#note = "";
+		const { note } = this.#answers;
+		this.#answers.note = "";
 		this.#blocks.endBlock();
 		this.#blocks.block("---");
 		this.#blocks.block(note);
@@ -197,11 +196,11 @@ class Conversion {
 		const blocks = this.#blocks;
 		blocks.endBlock();
 		this.#anchors.add(this.#tokens, this.#blocks);
+		if (this.#tokens.hasAttributes) this.#answers.onOpen(this.#tokens);
 		if (HEADINGS.has(name)) blocks.heading(Number(name[1]));
 		if (name === "hr" && this.#isKeptHere) blocks.block("---");
 		if (PARAGRAPHS.has(name)) return;
 		if (this.#tokens.hasAttributes) {
-			this.#note = answerNote(this.#tokens, this.#note);
 			if (name === "div" && CODE_BOX.test(this.#tokens.attribute("class") ?? "")) {
 				this.#open.push(name, { ...this.#infoOf(), isCode: true });
 				this.#startCode();

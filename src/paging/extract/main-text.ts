@@ -37,6 +37,7 @@ export function decideByChances(
 	const threshold = thresholdOf(page);
 	const kept = page.chances.map((chance) => chance >= threshold);
 	decideWholes(page, kept, threshold);
+	keepContents(page, kept);
 	keepCode(page, kept);
 	headWhatFollows(page, kept);
 	keepSomething(page, kept);
@@ -129,6 +130,16 @@ function decideWholes({ tree, features, chances }: Page, kept: boolean[], thresh
 function isInsideWhole(node: TreeNode | undefined): boolean {
 	return node !== undefined && (node.areas & (AREA.table | AREA.list | AREA.terms)) !== 0;
 }
+
+/** Sphinx lists the pages below a text in the text; such a list goes with what is before it. */
+function keepContents({ tree }: Page, kept: boolean[]): void {
+	for (const { label, first, end, areas } of tree.nodes) {
+		if (first === 0 || first === end || (areas & AROUND) !== 0 || !CONTENTS.test(label)) continue;
+		if (kept[first - 1]) kept.fill(true, first, end);
+	}
+}
+
+const CONTENTS = /(?:^|\s)toctree-wrapper(?:$|\s)/;
 
 const AROUND = AREA.nav | AREA.footer | AREA.aside | AREA.hidden | AREA.dialog;
 

@@ -20,21 +20,39 @@ export interface SharedJournal {
 export class Membership {
 	readonly #options: DatabaseOptions;
 	readonly #maxSessions: number;
+	readonly #sampleProjects: string;
 	#nodes: readonly NodeRow[] = [];
 	#cluster: Cluster | undefined;
 	#isLeaving = false;
 	/** How many sessions this server has. */
 	count: () => number = () => 0;
 
-	constructor(options: DatabaseOptions, maxSessions: number) {
+	constructor(
+		options: DatabaseOptions,
+		given: { readonly maxSessions: number; readonly sampleProjects: string },
+	) {
 		this.#options = options;
-		this.#maxSessions = maxSessions;
+		this.#maxSessions = given.maxSessions;
+		this.#sampleProjects = given.sampleProjects;
+	}
+
+	/** Folders whose sessions this server takes. Empty: all. Those of its sample projects are always among them. */
+	get #workspaces(): readonly string[] {
+		const { workspaces = [] } = this.#options;
+		return workspaces.length === 0 ? [] : [...workspaces, this.#sampleProjects];
+	}
+
+	/** Where a session without a folder starts: parked, it must be in one that a server takes. */
+	startFolder(given: string | undefined): string | undefined {
+		const { workspaces = [] } = this.#options;
+		return given === undefined || covers(workspaces, given) ? given : workspaces[0];
 	}
 
 	/** What the others learn with each renewal of the lease. */
 	about(): string {
 		const sessions = this.count();
-		const { workspaces = [], takesNoSessions = false } = this.#options;
+		const { takesNoSessions = false } = this.#options;
+		const workspaces = this.#workspaces;
 		const takesSessions = !takesNoSessions && !this.#isLeaving;
 		const room = this.#maxSessions - sessions;
 		return JSON.stringify({ workspaces, takesSessions, room, sessions } satisfies About);
@@ -47,8 +65,8 @@ export class Membership {
 
 	/** Whether this server can run a session that no other has. */
 	accepts({ cwd }: SessionRecord): boolean {
-		const { workspaces = [], takesNoSessions = false } = this.#options;
-		if (takesNoSessions || this.#isLeaving || !covers(workspaces, cwd)) return false;
+		const { takesNoSessions = false } = this.#options;
+		if (takesNoSessions || this.#isLeaving || !covers(this.#workspaces, cwd)) return false;
 		return this.count() < this.#maxSessions && existsSync(cwd);
 	}
 

@@ -10,6 +10,8 @@ export interface Located {
 	readonly record: SessionRecord;
 	/** The living server that has it. */
 	readonly owner: string | undefined;
+	/** Until the owner's lease is over, unless it is renewed. */
+	readonly leftMs?: number;
 }
 
 export interface PlacingOptions {
@@ -25,15 +27,13 @@ export interface PlacingOptions {
 export type Place =
 	| { readonly kind: "there"; readonly id: string }
 	| { readonly kind: "here" }
-	| { readonly kind: "later" }
+	| { readonly kind: "later"; readonly withinMs?: number }
 	| { readonly kind: "nowhere"; readonly failure: Failure };
 
 const HERE: Place = { kind: "here" };
 const LATER: Place = { kind: "later" };
 /** A server that cannot take a session is not asked again for this time. */
 const REFUSED_MS = 3_000;
-/** How often a server that fits, but is not linked, is waited for. */
-const PATIENCE = 8;
 
 export function noteRefusal({ refused }: Route, id: string): void {
 	refused.set(id, performance.now() + REFUSED_MS);
@@ -47,7 +47,10 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	if (engine.holds(name)) return HERE;
 	const owner = located?.owner;
 	if (owner !== undefined && owner !== self()) {
-		return isLinked(owner) ? { kind: "there", id: owner } : LATER;
+		if (isLinked(owner)) return { kind: "there", id: owner };
+		// A dead server is given up at the end of its lease: the next attempt comes then.
+		const leftMs = located?.leftMs ?? 0;
+		return leftMs > 0 ? { kind: "later", withinMs: leftMs + 1 } : LATER;
 	}
 	if (located && owner !== undefined) return claimHere(route, options);
 	const creation = creationIn(route);
@@ -58,8 +61,9 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	const reached = fit.filter(({ id }) => id === self() || isLinked(id));
 	const best = reached.find(({ id }) => !refused.has(id));
 	if (!best) {
-		if (servers().length === 0) return LATER; // the database was away since the start
-		if (fit.length > reached.length && route.attempts < PATIENCE) return LATER;
+		// The database was away since the start, or this server was given up a moment ago.
+		if (!servers().some(({ id }) => id === self())) return LATER;
+		if (fit.length > reached.length) return LATER; // as long as a command may wait
 		return { kind: "nowhere", failure: failures.noFolder(name.sessionId) };
 	}
 	if (best.id !== self()) return { kind: "there", id: best.id };

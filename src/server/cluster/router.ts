@@ -5,7 +5,7 @@ import * as failures from "../engine/failures.ts";
 import { readFrame } from "../engine/frame.ts";
 import { type Client, Message } from "../engine/message.ts";
 import { type Failure, failureResponse, type Moved } from "../engine/outcome.ts";
-import type { Journal, StreamName } from "../journal/journal.ts";
+import type { CommandName, Journal, StreamName } from "../journal/journal.ts";
 import { streamKey } from "../journal/uncommitted.ts";
 import type { EngineLimits } from "../limits.ts";
 import { Accounts } from "./accounts.ts";
@@ -133,11 +133,15 @@ export class Router {
 	/** What was not sent yet is dropped: the client repeats it on its next connection. */
 	disconnect(client: Client): void {
 		this.#options.engine.disconnect(client);
-		for (const { queue } of this.#routes.values()) {
-			for (const command of queue.filter((one) => one.client === client)) {
+		for (const route of [...this.#routes.values()]) {
+			const { queue } = route;
+			const own = queue.filter((one) => one.client === client);
+			for (const command of own) {
 				queue.splice(queue.indexOf(command), 1);
 				this.#end(command);
 			}
+			// Others' commands may have waited behind them.
+			if (own.length > 0) this.#pump(route);
 		}
 		this.#options.onClients(client);
 	}
@@ -337,13 +341,11 @@ export class Router {
 			route.place = place.id;
 			route.lastPlace = place.id;
 			this.#pump(route);
-		} else if (place.kind === "later") this.#pumpLater(route, retryMs(route.attempts++));
-		else if (place.kind === "nowhere") {
-			// What was sent may have had an effect, so it waits for an owner that knows.
-			for (const command of route.queue.filter(({ sends }) => sends === 0)) {
-				this.#refuse(command, place.failure);
-			}
-			if (route.queue.length > 0) this.#pumpLater(route, LAST_RETRY_MS);
+		} else if (place.kind === "later") {
+			const { withinMs = LAST_RETRY_MS } = place;
+			this.#pumpLater(route, Math.min(retryMs(route.attempts++), withinMs));
+		} else if (place.kind === "nowhere") {
+			void this.#refuseNew(route, place.failure);
 		} else {
 			// Without a session, the engine says so. A creation goes where it was placed, so it is asked for itself.
 			const isNew = creationIn(route) !== undefined;
@@ -353,6 +355,34 @@ export class Router {
 				this.#run(next);
 			}
 			this.#pump(route);
+		}
+	}
+
+	/** What was sent, here or by another server, may have had an effect, so it waits for an owner that knows. */
+	async #refuseNew(route: Route, failure: Failure): Promise<void> {
+		const unsent = route.queue.filter(({ sends }) => sends === 0);
+		const names = unsent.map(({ client, frame }) => {
+			return { principal: client.principal, id: frame.command.id ?? "" };
+		});
+		route.isResolving = true;
+		const asks = failure.code === "wrong_state"; // other failures do not say that it never ran
+		const found = asks ? await this.#known(names) : [];
+		route.isResolving = false;
+		for (const [index, command] of unsent.entries()) {
+			const { command: content, row } = command.frame;
+			const isKnown = content.id !== undefined && (!found || found[index] !== undefined);
+			const mayWait = row.effect === "change" && isKnown;
+			if (!mayWait && route.queue.includes(command)) this.#refuse(command, failure);
+		}
+		if (route.queue.length > 0) this.#pumpLater(route, LAST_RETRY_MS);
+	}
+
+	/** `undefined` if the journal cannot tell. */
+	async #known(names: readonly CommandName[]) {
+		try {
+			return await this.#options.journal.find(names);
+		} catch {
+			return undefined;
 		}
 	}
 

@@ -72,12 +72,13 @@ export class ServedLink {
 		const { link, engine, mayActFor } = this.#options;
 		this.#relays.get(principal)?.();
 		this.#relays.delete(principal);
-		if (level === "none" || !mayActFor(principal)) return;
+		if (level === "none") return;
 		const relay = engine.addRelay(principal, {
 			wantsLifecycle: level === "all",
 			send: (message, kind) => {
-				// Under backpressure, what is only shown is dropped.
-				if (link.hasRoom) link.send("b", [principal, kind], message.json());
+				// Asked each time: the principal's token may be read here later than there, or revoked. Under
+				// backpressure, what is only shown is dropped.
+				if (link.hasRoom && mayActFor(principal)) link.send("b", [principal, kind], message.json());
 			},
 		});
 		this.#relays.set(principal, relay);

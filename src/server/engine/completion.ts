@@ -2,7 +2,13 @@ import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isTakenOut } from "../safeguards.ts";
 import type { Done } from "./call.ts";
-import { ANSWER_GONE, dependencyFailed, NOT_DURABLE, SESSION_LOST } from "./failures.ts";
+import {
+	ANSWER_GONE,
+	dependencyFailed,
+	FAILURE_NOT_RECORDED,
+	NOT_DURABLE,
+	SESSION_LOST,
+} from "./failures.ts";
 import { type Effects, finishRecord, startRecord } from "./known-commands.ts";
 import { digestOf, type Failure, failed, isLong, type Outcome, type PastRun } from "./outcome.ts";
 import { type EngineParts, type InTurn, type Replies, sendNotice, sendStarted } from "./replies.ts";
@@ -104,10 +110,11 @@ export class Completion {
 		if (run.isLost && !isDurable) {
 			const past = { ...finished.past, outcome: failed(received.command.type, SESSION_LOST) };
 			run.enter({ ...finished, name: "durable", past, isKept: false });
-		} else if (isDurable || received.row.effect !== "change" || !success) {
+		} else if (isDurable || received.row.effect !== "change") {
 			run.enter({ ...finished, name: "durable" });
 		} else {
-			const past = { ...finished.past, outcome: failed(received.command.type, NOT_DURABLE) };
+			const failure = success ? NOT_DURABLE : FAILURE_NOT_RECORDED;
+			const past = { ...finished.past, outcome: failed(received.command.type, failure) };
 			// This failure is not kept: the journal stores the real outcome as soon as it can write again.
 			run.enter({ ...finished, name: "durable", past, isKept: false });
 		}

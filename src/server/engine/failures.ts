@@ -35,6 +35,13 @@ export const NOT_DURABLE: Failure = {
 		"The command ran and took effect, but the journal could not record it: after a restart the server may not know of it. Check the session, and do not send the command under a new id.",
 };
 
+/** For a failed change: after a crash, or if another server takes the session, its outcome is another one. */
+export const FAILURE_NOT_RECORDED: Failure = {
+	code: "not_durable",
+	error:
+		"The command failed, but the journal could not record that: repeat it under the same id in a moment to learn why, and do not send it under a new id.",
+};
+
 /** For a repeated read. Its first answer was too long to keep, and reading again gave a different one. */
 export const ANSWER_GONE: Failure = {
 	code: "answer_gone",

@@ -264,7 +264,8 @@ export function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
 function outcomeIn({ response, type, unsaved, elsewhere }: StoredCommand): Outcome {
 	if (elsewhere) return failed(type, failures.IN_FLIGHT_ELSEWHERE);
 	if (response === undefined) return failed(type, failures.OUTCOME_NOT_KEPT);
-	return unsaved && response.success ? failed(type, failures.NOT_DURABLE) : outcomeOf(response);
+	if (!unsaved) return outcomeOf(response);
+	return failed(type, response.success ? failures.NOT_DURABLE : failures.FAILURE_NOT_RECORDED);
 }
 
 export type Effects = Pick<FinishedCommand, "version" | "session" | "removed">;

@@ -444,8 +444,9 @@ const CHANGING: ReadonlySet<string> = new Set([
 
 /** Says that another model continues an old session, whose own is not set up any more. */
 function replacedModel({ modelFallbackMessage, session }: AgentSessionRuntime): string | undefined {
+	if (modelFallbackMessage === undefined) return undefined;
 	const own = session.sessionManager.buildSessionContext().model;
-	if (modelFallbackMessage === undefined || !own) return undefined;
+	if (!own) return undefined;
 	const { model } = session;
 	const next = model
 		? `the next message goes to ${model.provider}/${model.id}`

@@ -77,6 +77,16 @@ describe("sources that cannot be understood", () => {
 		}
 	});
 
+	test("comments nest nothing, whatever they hold", () => {
+		const rulers = `// ${"-".repeat(70)}\n// Types\n// ${"-".repeat(70)}\n\nexpect(a)\n`;
+		const text = `/*\n${"if for while (((( = ? : ! ~\n".repeat(50)}*/\nexpect(a)\n`;
+		for (const source of [rulers.repeat(40), text.repeat(40), `${text.repeat(40)}//`]) {
+			expect(extractFacts("a.ts", source)).toMatchObject({ status: "parsed" });
+		}
+		expect(extractFacts("a.ts", `a //\n= ${"- ".repeat(3_000)}b`).problem).toMatch(/nested too/);
+		expect(extractFacts("a.ts", `${"[".repeat(3_000)}// /*\n`).problem).toMatch(/nested too/);
+	});
+
 	test("NUL bytes, replaced bytes, byte order marks and a hashbang", () => {
 		for (const source of [
 			"\0\0\0",

@@ -212,3 +212,45 @@ describe("usages", () => {
 		expect(side && places(side)).toEqual(["user.ts:3:64 read"]);
 	});
 });
+
+test("types that are parts of each other end the search for a member", () => {
+	const memory = indexProject({
+		"parts.ts": [
+			'export type A = B["x"];',
+			'export interface B { x: A["y"]; }',
+			'export type C = D["x"]["y"];',
+			'export interface D { x: { y: C["z"] }; z: C["x"]; found(): void; }',
+		].join("\n"),
+		"user.ts":
+			"import type { A, C, D } from './parts';\nexport function use(a: A, c: C, d: D) { a.y.x; c.z.x.y; c.found(); d.found(); }\n",
+	});
+	for (const symbol of ["x", "y", "z"])
+		expect(usages(memory, { symbol }).definitions).toBeDefined();
+	const [found] = usages(memory, { symbol: "found" }).definitions;
+	expect(found?.usages.map(({ column }) => column)).toEqual([70]);
+	expect(found?.possible?.count).toBe(1);
+});
+
+test("a member of either of two values is possible if their types differ", () => {
+	const memory = indexProject({
+		"shapes.ts":
+			"export class One { draw() {} }\nexport class Two { draw() {} }\nexport const range = { first: { day: 1 }, last: { day: 2 } };\n",
+		"user.ts": [
+			"import { One, range, Two } from './shapes';",
+			"export function use(flag: boolean, one: One, other: One) {",
+			"	(flag ? new One() : new Two()).draw();",
+			"	const edge = flag ? range.first : range.last;",
+			"	edge.day;",
+			"	(flag ? one : other).draw();",
+			"}",
+		].join("\n"),
+	});
+	const certain = (symbol: string) =>
+		usages(memory, { symbol }).definitions.map(({ usages, possible }) => [
+			usages.map(({ line }) => line),
+			possible?.count ?? 0,
+		]);
+	expect(certain("One.draw")).toEqual([[[6], 1]]);
+	expect(certain("Two.draw")).toEqual([[[], 1]]);
+	expect(certain("range.first.day")).toEqual([[[], 1]]);
+});

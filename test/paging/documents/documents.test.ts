@@ -263,6 +263,28 @@ describe("texts", () => {
 		);
 	});
 
+	test("JSON with a string of millions of characters, or open at its end, keeps every character", async () => {
+		const long = "x".repeat(5_000_000);
+		expect(await text("json", `{"a":"${long}\\\\","b":1}`)).toBe(
+			`{\n  "a": "${long}\\\\",\n  "b": 1\n}`,
+		);
+		expect(await text("json", `["${long}`)).toBe(`[\n  "${long}`);
+	});
+
+	test("JSON and XML of deep nesting do not outgrow their text", async () => {
+		const deep = 100_000;
+		expect((await text("json", "[".repeat(deep))).length).toBeLessThan(7 * deep);
+		expect((await text("xml", "<a>".repeat(deep))).length).toBeLessThan(7 * 3 * deep);
+	});
+
+	test.each(["<!--", "<![CDATA[", "<a "])(
+		"XML of many %s without an end stays as it is",
+		async (start) => {
+			const xml = start.repeat(100_000);
+			expect((await text("xml", xml)).replace(/\s/g, "")).toBe(xml.replace(/\s/g, ""));
+		},
+	);
+
 	test("XML on one line has a line for each element", async () => {
 		expect(await text("xml", "<a><b>text</b><c/><d></d></a>")).toBe(
 			"<a>\n  <b>text</b>\n  <c/>\n  <d></d>\n</a>",

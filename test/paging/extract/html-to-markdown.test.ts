@@ -465,6 +465,21 @@ describe("questions and answers", () => {
 		expect(markdown).toMatch(/---\n\n\*\*Answer\*\* \(score 12, accepted\)\n\n(?:4\n\n)?First\./);
 		expect(markdown).toMatch(/---\n\n\*\*Answer\*\* \(score -3\)\n\n(?:4\n\n)?Second\./);
 	});
+
+	test("an answer is not accepted because it holds a hidden sign of that", () => {
+		const sign = '<div class="js-accepted-answer-indicator d-none" aria-label="Accepted"></div>';
+		const html = `<!doctype html><html><head><title>How? - Answers</title></head><body><div class="question"><h1>How?</h1>${paragraph}</div>${answer('data-answerid="1" data-score="33" itemprop="suggestedAnswer"', `${sign}<p>First.`)}</body></html>`;
+		const { markdown } = htmlToMarkdown(html, "https://qa.example.com/questions/1/how");
+		expect(markdown).toContain("**Answer** (score 33)\n");
+		expect(markdown).not.toContain("accepted");
+	});
+
+	test("frequent questions have one answer each, which needs no line", () => {
+		const html = `<!doctype html><html><head><title>Help</title></head><body itemscope itemtype="https://schema.org/FAQPage"><h1>Help</h1>${answer('itemprop="acceptedAnswer"', "First.")}${answer('itemprop="acceptedAnswer"', "Second.")}</body></html>`;
+		const { markdown } = htmlToMarkdown(html, "https://example.com/help");
+		expect(markdown).toContain("First.");
+		expect(markdown).not.toContain("Answer");
+	});
 });
 
 describe("what a page says about itself", () => {

@@ -58,6 +58,31 @@ describe("of what the model is unsure", () => {
 	});
 });
 
+describe("by the names of what is around it", () => {
+	const text = sentence.repeat(3);
+
+	test.each([
+		['<div id="onetrust-consent-sdk">', "a dialog of consent"],
+		['<div class="samItem">', "an advertisement in a thread"],
+		['<div class="printfooter">', "a note below an article"],
+		['<div class="announcement-bar">', "an announcement above a page"],
+	])("%s is left out: %s", (start) => {
+		const html = `<body><p>Text ${text}</p>${start}<p>Other ${text}</p></div></body>`;
+		expect(kept(html, {}, 0.9)).toEqual(["Text"]);
+	});
+
+	test("a list of the pages below goes with the text before it", () => {
+		const html = `<body><p>Other ${text.repeat(9)}</p><p>Text ${text}</p><div class="toctree-wrapper compound"><ul><li><a href="a">First</a></li><li><a href="b">Second</a></li></ul></div></body>`;
+		expect(kept(html, { Other: 0.9, Text: 0.9 }, 0.1)).toEqual([
+			"Other",
+			"Text",
+			"First",
+			"Second",
+		]);
+		expect(kept(html, { Other: 0.9 }, 0.02)).toEqual(["Other"]);
+	});
+});
+
 describe("signatures", () => {
 	const text = sentence.repeat(3);
 

@@ -34,7 +34,8 @@ export type Fault =
 	| "come or go"
 	| "none";
 
-const FAULTS: readonly (readonly [number, Fault])[] = [
+/** Faults and how likely each is. */
+export const FAULTS: readonly (readonly [number, Fault])[] = [
 	[3, "kill"],
 	[4, "stop"],
 	[3, "hang"],
@@ -102,7 +103,14 @@ export async function runCluster({
 		clients.push(made);
 		return made;
 	};
-	await createSessions(cluster, client);
+	const stuck = await createSessions(cluster, client);
+	if (stuck) {
+		for (const one of clients) one.close();
+		const complaints = cluster.servers.map((server) => server.err()).join("");
+		await cluster.close();
+		const nothing = { events, effects: [], stored: new Map(), conversations: new Map() };
+		return { history: { commands: [stuck], ...nothing }, faults: [], complaints };
+	}
 	const endAt = performance.now() + ms;
 	const isOver = () => performance.now() > endAt;
 	/** From when all servers are back: on a busy machine a start takes long. */
@@ -138,22 +146,45 @@ export async function runCluster({
 	};
 }
 
-const never = () => false;
-
-async function createSessions(cluster: Cluster, client: (principal: string) => ClusterClient) {
+/** Resolves to a creation that never got an outcome, if there is one. */
+async function createSessions(
+	cluster: Cluster,
+	client: (principal: string) => ClusterClient,
+): Promise<PlayedCommand | undefined> {
 	for (const principal of PRINCIPALS) {
 		const one = client(principal);
-		for (const sessionId of SESSIONS) {
-			const command = { type: "create_session", sessionId, cwd: cluster.workspace };
+		for (const session of SESSIONS) {
 			// On a busy machine a server may be given up before any fault: the next attempt has another id.
 			for (let attempt = 1; ; attempt++) {
-				const made = await one.settle({ ...command, id: `create-${sessionId}-${attempt}` }, never);
-				const { success, code, error } = made?.answer ?? {};
+				const [type, id, sentMs] = [
+					"create_session",
+					`create-${session}-${attempt}`,
+					Date.now(),
+				] as const;
+				const until = performance.now() + END_MS;
+				const made = await one.settle(
+					{ type, id, sessionId: session, cwd: cluster.workspace },
+					() => performance.now() > until,
+				);
+				if (!made) {
+					const command = {
+						principal,
+						session,
+						id,
+						type,
+						word: id,
+						sentMs,
+						answeredMs: Date.now(),
+					};
+					return { ...command, isComplete: false, answers: [] };
+				}
+				const { success, code, error } = made.answer;
 				if (success || (attempt > 1 && code === "session_exists")) break;
 				if (code !== "interrupted") throw new Error(`no session: ${error}`);
 			}
 		}
 	}
+	return undefined;
 }
 
 interface Player {

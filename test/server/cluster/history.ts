@@ -20,7 +20,7 @@ export interface PlayedCommand {
 	readonly principal: string;
 	readonly session: string;
 	readonly id: string;
-	readonly type: "bash" | "set_session_name";
+	readonly type: "create_session" | "bash" | "set_session_name";
 	/** What a `bash` writes to a file, and prints. */
 	readonly word: string;
 	readonly sentMs: number;

@@ -189,6 +189,21 @@ describe.runIf(postgresPrograms)(withPostgres("a parked session"), { tags: "slow
 		expect(readdirSync(join(sessionPath, "..")).filter((one) => one.includes(".old"))).toEqual([]);
 	});
 
+	test.each(["always", "never"])(
+		"that named no folder comes back on a server with --workspace (--demo %s)",
+		async (demo) => {
+			const workspace = tempDir("workspace");
+			const words = [...PARKING, "--workspace", workspace, "--demo", demo];
+			const a = await start(await newDatabase(), { words });
+			const created = await a.client.ask({ type: "create_session", sessionId: "s" });
+			if (demo === "never") expect(textOf(created)).toContain(JSON.stringify(workspace));
+			await a.client.ask({ type: "unsubscribe", sessionId: "s" });
+			await parked(a);
+			const state = await a.client.ask({ type: "get_state", sessionId: "s" });
+			expect(state).toMatchObject({ success: true });
+		},
+	);
+
 	test("is not taken by a restart, and a subscriber claims it", async () => {
 		const url = await newDatabase();
 		const a = await start(url, { words: PARKING });

@@ -112,6 +112,30 @@ describe("the journal", () => {
 		expect(harness.calls).toEqual(["set_session_name"]);
 	});
 
+	test("a failure that the disk refuses is not final: repetitions get it from when it is on disk", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		harness.hold("set_session_name");
+		await harness.send(client, name("a"));
+		journal.break("the disk is full");
+		await harness.held[0]?.fail(new Error("no such name"));
+		await settled();
+		expect(response(client, "a")).toMatchObject({
+			success: false,
+			code: "not_durable",
+			error: expect.stringMatching(/^The command failed, but/),
+		});
+		client.frames.length = 0;
+		await harness.send(client, name("a"));
+		expect(response(client, "a")).toMatchObject({ code: "not_durable", replayed: true });
+		journal.mend();
+		await settled();
+		client.frames.length = 0;
+		await harness.send(client, name("a"));
+		expect(response(client, "a")).toMatchObject({ code: "failed", replayed: true });
+		expect(harness.calls).toEqual(["set_session_name"]);
+	});
+
 	test("a change whose own effect may be lost is not_durable for good, and raises the version", async () => {
 		const { harness, client } = await withSession();
 		harness.on("set_session_name", async () => ({ data: {}, notDurable: "it may be lost" }));

@@ -13,7 +13,7 @@ const COLUMNS: Columns<Server> = [
 		isRowHeader: true,
 		class: "wide plain",
 	},
-	{ title: "State", cell: stateOf },
+	{ title: "State", cell: serverState },
 	["Sessions", ({ sessions }) => formatCount(sessions)],
 ];
 
@@ -26,7 +26,7 @@ export function Servers({ servers }: { servers: readonly Server[] }) {
 	);
 }
 
-function stateOf({ isSelf, isLinked, takesSessions }: Server): string {
+export function serverState({ isSelf, isLinked, takesSessions }: Server): string {
 	const place = isSelf ? "this server" : isLinked ? "linked" : "not linked";
 	return takesSessions ? place : `${place}, takes no sessions`;
 }

@@ -151,9 +151,10 @@ export class Claiming {
 		if (!found || found.record === null) return answer({ kind: "none" });
 		// It is being created or deleted here. Another claim would fence off what is being written.
 		if (isHeld) return answer({ kind: "held", version: 0 });
-		const { head, owner, address, expired } = found;
+		const { head, owner, address } = found;
 		const isTaken = owner !== null && address !== null && owner !== node().id;
-		if (isTaken && !(expired && lease.mayBury)) return answer({ kind: "elsewhere", address });
+		if (isTaken && !(isExpired(found) && lease.mayBury))
+			return answer({ kind: "elsewhere", address });
 		if (options.accepts && !options.accepts(JSON.parse(found.record)))
 			return answer({ kind: "refused" });
 		return { kind: "take", head, buries: isTaken };
@@ -169,6 +170,10 @@ export class Claiming {
 		if (before) this.#leaving.delete(before);
 		this.#options.held.add(held);
 	}
+}
+
+export function isExpired({ left_ms: leftMs }: FoundSession): boolean {
+	return leftMs !== null && leftMs < 0;
 }
 
 function claimOf(taken: TakenSession | undefined, found: FoundSession | undefined): Claim {

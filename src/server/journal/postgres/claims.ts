@@ -61,7 +61,8 @@ export interface FoundSession {
 	readonly owner: string | null;
 	/** Of the owner's row, if it is there. */
 	readonly address: string | null;
-	readonly expired: boolean | null;
+	/** Until its lease is over, by the database's clock. */
+	readonly left_ms: number | null;
 }
 
 /** In the order of the names. */
@@ -80,7 +81,7 @@ export async function lookAt(
 export const LOOK = {
 	name: "strata_look",
 	text: `SELECT n.index, heads.id AS head, sessions.record, heads.owner, nodes.address,
-			nodes.expires_at < clock_timestamp() AS expired
+			(extract(epoch FROM nodes.expires_at - clock_timestamp()) * 1000)::float8 AS left_ms
 		FROM unnest($1::text[], $2::bytea[], $3::integer[]) AS n (principal, session, index)
 		JOIN strata.heads ON heads.principal = n.principal AND heads.session = n.session
 		LEFT JOIN strata.sessions ON sessions.head = heads.id
@@ -320,6 +321,8 @@ export interface LocatedSession {
 	readonly record: SessionRecord;
 	/** The living server that has it. */
 	readonly owner: string | undefined;
+	/** Until the owner's lease is over, unless it is renewed. */
+	readonly leftMs?: number;
 }
 
 /** At most this many are listed. */

@@ -42,8 +42,9 @@ export class Connection {
 		this.#options = options;
 	}
 
-	query(config: QueryConfig, timeoutMs?: number): Promise<QueryResult> {
-		return this.run((client) => client.query(config), timeoutMs);
+	/** `extraMs`: added to the longest time of a statement, for one with much to carry. */
+	query(config: QueryConfig, extraMs = 0): Promise<QueryResult> {
+		return this.run((client) => client.query(config), this.#options.timeoutMs + extraMs);
 	}
 
 	/**

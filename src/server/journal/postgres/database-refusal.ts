@@ -1,6 +1,7 @@
 import { property } from "../../../core/property.ts";
 import type { Refusal } from "../refusal.ts";
 import { DatabaseTimeout, NotPrimary } from "./connection.ts";
+import type { DatabaseAddress } from "./database-url.ts";
 import { NewerSchema } from "./schema.ts";
 
 /** SQLSTATE classes of an error about a value: data, size, constraint. Others are about the database. */
@@ -18,10 +19,19 @@ export function databaseRefusal(error: unknown): Refusal {
 	if (error instanceof NotPrimary) return transient("the database is a standby or read-only");
 	if (error instanceof DatabaseTimeout) return transient("the database does not answer");
 	const state = stateOf(error);
-	if (state === undefined) return transient("the database cannot be reached");
+	if (state === undefined)
+		return transient(isAboutTls(error) ? UNTRUSTED : "the database cannot be reached");
 	return transient(
 		REASONS.find(([start]) => state.startsWith(start))?.[1] ?? `database error ${state}`,
 	);
+}
+
+/** Why a server cannot start. */
+export function unusable({ description }: DatabaseAddress, error: unknown): Error {
+	const { why } = databaseRefusal(error);
+	const code = property(error, "code");
+	const reason = typeof code !== "string" || why.includes(code) ? why : `${why} (${code})`;
+	return new Error(`cannot use the database ${description}: ${reason}`, { cause: error });
 }
 
 /** SQLSTATE, or `undefined` if the error did not come from the database. */
@@ -30,6 +40,16 @@ export function stateOf(error: unknown): string | undefined {
 	const isState = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code);
 	return isState && property(error, "severity") !== undefined ? code : undefined;
 }
+
+const UNTRUSTED = "the database does not show a certificate that this server trusts";
+
+function isAboutTls(error: unknown): boolean {
+	const code = property(error, "code");
+	if (typeof code === "string") return ABOUT_TLS.test(code);
+	return error instanceof Error && error.message.includes("does not support SSL");
+}
+
+const ABOUT_TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_)/;
 
 const REASONS: readonly (readonly [string, string])[] = [
 	["25006", "the database is read-only"],

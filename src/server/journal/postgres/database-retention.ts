@@ -29,7 +29,9 @@ export async function sweepStep(
 		const commands = await client.query(EVICT_COMMANDS, [olderThanMs]);
 		const steps = [
 			commands.rowCount ?? 0,
-			await count(client, EVICT_GONE, []),
+			await count(client, EVICT_GONE_EVENTS, []),
+			await count(client, EVICT_GONE_ENTRIES, []),
+			await count(client, EVICT_GONE_STREAMS, []),
 			await count(client, EVICT_OTHER_EVENTS, [olderThanMs]),
 			await count(client, EVICT_OWNERS, [maxOwned]),
 			await count(client, EVICT_ENDED, [olderThanMs]),
@@ -131,11 +133,16 @@ const EVICT_COMMANDS = `DELETE FROM strata.commands WHERE (principal, id) IN
 		ORDER BY admitted_at LIMIT ${STEP_ROWS}) RETURNING principal, admitted_at`;
 const EVICT_OTHER_EVENTS = `DELETE FROM strata.events_other WHERE ctid IN
 	(SELECT ctid FROM strata.events_other WHERE at < $1 LIMIT ${STEP_ROWS})`;
-/** Only streams of deleted sessions, a step of one at a time. */
-const EVICT_GONE = `WITH one AS (SELECT stream FROM strata.gone_streams LIMIT 100),
-	e AS (DELETE FROM strata.events USING one WHERE events.stream = one.stream),
-	n AS (DELETE FROM strata.entries USING one WHERE entries.stream = one.stream)
-	DELETE FROM strata.gone_streams USING one WHERE gone_streams.stream = one.stream`;
+/** Only what deleted sessions left. A long one has more rows than a statement could delete in its time. */
+const EVICT_GONE_EVENTS = `DELETE FROM strata.events WHERE (stream, seq, at) IN
+	(SELECT events.stream, seq, at FROM strata.gone_streams JOIN strata.events ON events.stream = gone_streams.stream
+		LIMIT ${STEP_ROWS})`;
+const EVICT_GONE_ENTRIES = `DELETE FROM strata.entries WHERE (stream, conversation, n) IN
+	(SELECT entries.stream, conversation, n FROM strata.gone_streams
+		JOIN strata.entries ON entries.stream = gone_streams.stream LIMIT ${STEP_ROWS})`;
+const EVICT_GONE_STREAMS = `DELETE FROM strata.gone_streams WHERE stream IN (SELECT stream FROM strata.gone_streams
+	WHERE NOT EXISTS (SELECT 1 FROM strata.events WHERE events.stream = gone_streams.stream)
+		AND NOT EXISTS (SELECT 1 FROM strata.entries WHERE entries.stream = gone_streams.stream) LIMIT ${STEP_ROWS})`;
 const EVICT_OWNERS = `DELETE FROM strata.owners WHERE conversation IN (SELECT conversation FROM
 	(SELECT conversation, row_number() OVER (PARTITION BY principal ORDER BY position DESC) AS n FROM strata.owners)
 		AS numbered WHERE n > $1 LIMIT ${STEP_ROWS})`;

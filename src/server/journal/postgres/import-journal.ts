@@ -20,6 +20,8 @@ export interface Imported {
 type Row = Record<string, SQLOutputValue>;
 
 const BATCH = 1_000;
+/** Any number: one journal at a time. */
+const IMPORT_LOCK = 0x5742a7c;
 
 /** Copies the journal of a stopped server, in one transaction. The database must not have sessions of its own. */
 export async function importJournal(
@@ -35,9 +37,12 @@ export async function importJournal(
 		await migrate(client);
 		await addPartitions(client);
 		await client.query("BEGIN");
-		const { rows } = await client.query("SELECT EXISTS (SELECT 1 FROM strata.commands) AS used");
+		await client.query("SELECT pg_advisory_xact_lock($1)", [IMPORT_LOCK]);
+		const { rows } = await client.query(
+			"SELECT EXISTS (SELECT 1 FROM strata.commands) OR EXISTS (SELECT 1 FROM strata.heads) AS used",
+		);
 		if (rows[0]?.used) {
-			throw new Error("the database already has commands; migrate into an empty one");
+			throw new Error("the database already has sessions or commands; migrate into an empty one");
 		}
 		const imported = await copy(database, client, home);
 		await client.query("COMMIT");
@@ -148,13 +153,22 @@ async function copyConversation(
 	const { piSessionId } = settings;
 	if (typeof file !== "string" || piSessionId === undefined) return 0;
 	const text = await readFile(file, "utf8").catch(() => "");
-	const lines = text.split("\n").filter((line) => line !== "");
+	// Pi skips lines that it cannot read, and the database takes no NUL, which a power cut may leave.
+	const lines = text.split("\n").filter(isEntry);
 	if (lines.length === 0) return 0;
 	await client.query(
 		"INSERT INTO strata.entries SELECT $1, $2, n, body FROM unnest($3::integer[], $4::text[]) AS u (n, body)",
 		[stream, piSessionId, lines.map((_, index) => index), lines],
 	);
 	return 1;
+}
+
+function isEntry(line: string): boolean {
+	try {
+		return line !== "" && JSON.parse(line) !== null;
+	} catch {
+		return false;
+	}
 }
 
 function* pages(database: DatabaseSync, table: "commands" | "events" | "owners"): Generator<Row[]> {

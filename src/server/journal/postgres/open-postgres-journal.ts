@@ -1,4 +1,4 @@
-import { databaseRefusal } from "./database-refusal.ts";
+import { unusable } from "./database-refusal.ts";
 import { PostgresJournal, type PostgresJournalOptions } from "./postgres-journal.ts";
 
 /** Rejects if the database cannot be used at the start. */
@@ -11,14 +11,6 @@ export async function openPostgresJournal(
 		return journal;
 	} catch (error) {
 		await journal.end();
-		throw new Error(`cannot use the database ${options.address.description}: ${reasonOf(error)}`, {
-			cause: error,
-		});
+		throw unusable(options.address, error);
 	}
-}
-
-function reasonOf(error: unknown): string {
-	const { why } = databaseRefusal(error);
-	const code = (error as NodeJS.ErrnoException)?.code;
-	return code === undefined || why.includes(code) ? why : `${why} (${code})`;
 }

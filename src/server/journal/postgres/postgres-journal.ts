@@ -23,7 +23,7 @@ import {
 } from "../journal.ts";
 import type { EvictionMark } from "../messages.ts";
 import { columnsOf, outcomeRecord, Uncommitted } from "../uncommitted.ts";
-import { Claiming } from "./claiming.ts";
+import { Claiming, isExpired } from "./claiming.ts";
 import {
 	adopt,
 	clusterSecret,
@@ -263,9 +263,11 @@ export class PostgresJournal implements Journal {
 		const [found] = await explained(this.#asking.run((client) => lookAt(client, [name])));
 		if (!found || found.record === null) return undefined;
 		// Its lease is over: who asks may take the session.
-		const isGone = found.address === null || (found.expired && this.lease.mayBury);
+		const isGone = found.address === null || (isExpired(found) && this.lease.mayBury);
 		const owner = isGone ? undefined : (found.owner ?? undefined);
-		return { record: JSON.parse(found.record) as SessionRecord, owner };
+		const leftMs = owner === undefined ? null : found.left_ms;
+		const record = JSON.parse(found.record) as SessionRecord;
+		return { record, owner, ...(leftMs !== null && { leftMs }) };
 	}
 
 	/** The principal's sessions on all servers. */

@@ -22,6 +22,8 @@ import type { Connection } from "./connection.ts";
 
 /** A page of events ends with the event that brings it to this size. */
 const PAGE_CHARACTERS = 2 ** 20;
+/** Most entries in a page of a conversation. */
+const PAGE_ENTRIES = 20_000;
 /** An event is at most about this large in a first look at a page. */
 const FIRST_LOOK = 64;
 
@@ -183,12 +185,19 @@ export class DatabaseReader {
 		return rows.map(({ cwd }) => cwd);
 	}
 
+	/** In pages, so that a long conversation delays other questions little. */
 	async entries({ principal, sessionId }: StreamName, conversation: string): Promise<string[]> {
-		const { rows } = await this.#connection.query({
-			...ENTRIES,
-			values: [principal, toBytes(sessionId), conversation],
-		});
-		return rows.map(({ body }) => body);
+		const pages: string[][] = [];
+		for (let from = 0; ; ) {
+			const { rows } = await this.#connection.query({
+				...ENTRIES,
+				values: [principal, toBytes(sessionId), conversation, from],
+			});
+			const { page, next } = rows[0] as { page: string | null; next: number | null };
+			if (page === null || next === null) return pages.flat();
+			pages.push(page.split("\n"));
+			from = next;
+		}
 	}
 }
 
@@ -241,7 +250,12 @@ const UNHELD_BELOW = {
 	text: `SELECT DISTINCT cwd FROM (SELECT record FROM ${UNHELD} WHERE strpos(sessions.record, $1) > 0 OFFSET 0) AS likely,
 		LATERAL (SELECT record::json ->> 'cwd' AS cwd) AS parsed WHERE starts_with(cwd, $2)`,
 };
-const ENTRIES = {
+/** One row a page, which is much less work than one for each entry. No line of JSON has a line break. */
+export const ENTRIES = {
 	name: "strata_entries",
-	text: `SELECT body FROM strata.entries WHERE stream = ${STREAM} AND conversation = $3 ORDER BY n`,
+	text: `SELECT string_agg(body, E'\\n' ORDER BY n) AS page, max(n) + 1 AS next
+		FROM (SELECT n, body, sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) AS before
+			FROM strata.entries WHERE stream = ${STREAM} AND conversation = $3 AND n >= $4 ORDER BY n LIMIT ${PAGE_ENTRIES})
+			AS entries
+		WHERE before < ${PAGE_CHARACTERS * 4}`,
 };

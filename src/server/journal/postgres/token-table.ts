@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { ClientBase } from "pg";
 import { Connection } from "./connection.ts";
+import { unusable } from "./database-refusal.ts";
 import type { DatabaseAddress } from "./database-url.ts";
 import { migrate, schemaVersion } from "./schema.ts";
 
@@ -72,6 +73,7 @@ export async function listTokens(client: ClientBase): Promise<ListedToken[]> {
 /** The tokens of the database, read again every two seconds. While it is away, the last ones count. */
 export class TokenTable {
 	readonly #connection: Connection;
+	readonly #address: DatabaseAddress;
 	readonly #onChange: () => void;
 	#known: { name: string; digest: Buffer }[] = [];
 	#timer: NodeJS.Timeout | undefined;
@@ -79,6 +81,7 @@ export class TokenTable {
 
 	constructor(address: DatabaseAddress, onChange: () => void) {
 		this.#connection = new Connection({ address, name: "tokens", timeoutMs: TIMEOUT_MS });
+		this.#address = address;
 		this.#onChange = onChange;
 	}
 
@@ -96,24 +99,37 @@ export class TokenTable {
 		return this.#known.some(({ name }) => name === principal);
 	}
 
-	/** Never rejects. */
-	async refresh(): Promise<void> {
+	/** Rejects if the database is away: without its tokens, every client would be refused. */
+	async open(): Promise<void> {
 		try {
-			const { rows } = await this.#connection.run(async (client) => {
-				if ((await schemaVersion(client)) === 0) return { rows: [] };
-				return client.query("SELECT name, digest FROM strata.tokens ORDER BY digest");
-			});
-			const isSame =
-				rows.length === this.#known.length &&
-				rows.every(({ digest }, index) => this.#known[index]?.digest.equals(digest));
-			this.#known = rows;
-			if (!isSame) this.#onChange();
-		} catch {
-			// The next one may succeed.
+			await this.#read();
+		} catch (error) {
+			throw unusable(this.#address, error);
 		}
+		this.#schedule();
+	}
+
+	async #refresh(): Promise<void> {
+		await this.#read().catch(() => {}); // the next one may succeed
+		this.#schedule();
+	}
+
+	async #read(): Promise<void> {
+		const { rows } = await this.#connection.run(async (client) => {
+			if ((await schemaVersion(client)) === 0) return { rows: [] };
+			return client.query("SELECT name, digest FROM strata.tokens ORDER BY digest");
+		});
+		const isSame =
+			rows.length === this.#known.length &&
+			rows.every(({ digest }, index) => this.#known[index]?.digest.equals(digest));
+		this.#known = rows;
+		if (!isSame) this.#onChange();
+	}
+
+	#schedule(): void {
 		if (this.#isClosed) return;
 		clearTimeout(this.#timer);
-		this.#timer = setTimeout(() => void this.refresh(), REFRESH_MS).unref();
+		this.#timer = setTimeout(() => void this.#refresh(), REFRESH_MS).unref();
 	}
 
 	async close(): Promise<void> {

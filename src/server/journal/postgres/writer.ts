@@ -136,7 +136,12 @@ export class DatabaseWriter {
 	async #writeSegment(segment: Segment, batch: BatchInHand): Promise<void> {
 		const { connection, nodeId, onBuried, onLost } = this.#options;
 		const node = nodeId();
-		const { rows } = await connection.query({ ...WRITE, values: [node, ...segment.values()] });
+		const values = segment.values();
+		const characters = values.reduce((sum, { length }) => sum + length, 0);
+		const { rows } = await connection.query(
+			{ ...WRITE, values: [node, ...values] },
+			characters / CHARACTERS_PER_MS,
+		);
 		const [{ alive, held, commands }] = rows as [
 			{ alive: string; held: string[] | null; commands: string },
 		];
@@ -211,6 +216,9 @@ export class DatabaseWriter {
 }
 
 const RETRY_MS = 100;
+
+/** At least: a whole conversation may be much larger than the records of a tick. */
+const CHARACTERS_PER_MS = 1_000;
 
 const OWN =
 	"INSERT INTO strata.owners (conversation, principal) VALUES ($1, $2) ON CONFLICT DO NOTHING";

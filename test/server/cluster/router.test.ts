@@ -1,0 +1,106 @@
+import { expect, test, vi } from "vitest";
+import type { Link } from "../../../src/server/cluster/link.ts";
+import { Router } from "../../../src/server/cluster/router.ts";
+import type { Client, Message } from "../../../src/server/engine/message.ts";
+import { DEFAULT_LIMITS } from "../../../src/server/limits.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { atEnd } from "../../support/temp.ts";
+
+const SERVER = {
+	home: "h",
+	address: "",
+	workspaces: [],
+	takesSessions: true,
+	room: 9,
+	sessions: 0,
+};
+
+/** A router whose sessions are all at another server, which answers when it is told to. */
+function createRouter(limits = {}) {
+	const forwarded: { number: number; id: string }[] = [];
+	const link = {
+		isOpen: true,
+		peer: "far",
+		send: (kind: string, [number]: [number], body: string) => {
+			if (kind === "c") forwarded.push({ number, id: JSON.parse(body).id });
+		},
+	} as unknown as Link;
+	const router = new Router({
+		engine: {
+			connect: () => {},
+			disconnect: () => {},
+			receive: () => {},
+			whenAnswered: async () => {},
+			holds: () => false,
+			claim: async () => undefined,
+		},
+		journal: { find: (names) => names.map(() => undefined) },
+		limits: { ...DEFAULT_LIMITS, ...limits },
+		locate: async () => ({ record: { cwd: "/" } as never, owner: "far" }),
+		servers: () => [
+			{ ...SERVER, id: "here" },
+			{ ...SERVER, id: "far" },
+		],
+		self: () => "here",
+		link: (id) => (id === "far" ? link : undefined),
+		onClients: () => {},
+	});
+	atEnd(() => router.close());
+	const client = (id: string) => {
+		const answers: Message[] = [];
+		const made: Client & { gone: boolean; answers: Message[] } = {
+			id,
+			principal: "ann",
+			lifecycle: "none",
+			gone: false,
+			send: (message) => answers.push(message),
+			answers,
+		};
+		router.connect(made);
+		return made;
+	};
+	const ask = (from: Client, id: string, sessionId: string, more = {}) =>
+		router.receive(from, JSON.stringify({ type: "get_state", id, sessionId, ...more }));
+	const answer = (id: string) => {
+		const { number = 0 } = forwarded.find((one) => one.id === id) ?? {};
+		router.onResponse(link, number, JSON.stringify({ type: "response", id, success: true }));
+	};
+	const ids = () => forwarded.map(({ id }) => id);
+	return { router, client, ask, answer, ids };
+}
+
+test("a command behind one whose client has left is sent, although that one waited for a dependency", async () => {
+	const { router, client, ask, ids } = createRouter();
+	const [ann, other] = [client("a"), client("b")];
+	ask(ann, "slow", "s1");
+	await vi.waitFor(() => expect(ids()).toEqual(["slow"]), PATIENCE);
+	ask(ann, "waits", "s2", { dependsOn: ["slow"] });
+	ask(other, "behind", "s2");
+	ann.gone = true;
+	router.disconnect(ann);
+	await vi.waitFor(() => expect(ids()).toEqual(["slow", "behind"]), PATIENCE);
+});
+
+test("a command waits for its dependency on another server, and for what was sent before it", async () => {
+	const { client, ask, answer, ids } = createRouter();
+	const ann = client("a");
+	ask(ann, "first", "s1");
+	ask(ann, "second", "s2", { dependsOn: ["first"] });
+	ask(ann, "third", "s2");
+	await vi.waitFor(() => expect(ids()).toEqual(["first"]), PATIENCE);
+	answer("first");
+	await vi.waitFor(() => expect(ids()).toEqual(["first", "second", "third"]), PATIENCE);
+});
+
+test("what waits for one server is bounded at half of all: the others' commands still go", async () => {
+	const { router, client, ask } = createRouter({ maxPending: 10 });
+	const ann = client("a");
+	for (let number = 0; number < 8; number++) ask(ann, `c${number}`, "s");
+	// The first is counted before its server is known.
+	await vi.waitFor(() => expect(router.pending).toBeGreaterThan(0), PATIENCE);
+	for (let number = 8; number < 20; number++) ask(ann, `c${number}`, "s");
+	const codes = ann.answers.map(({ value }) => (value.type === "response" ? value.code : ""));
+	expect(codes.length).toBeGreaterThan(0);
+	expect(new Set(codes)).toEqual(new Set(["busy"]));
+	expect(router.pending).toBeLessThanOrEqual(10);
+});
