@@ -7,13 +7,13 @@ export async function docxToHtml(zip: ZipArchive, path: string, scope: Scope): P
 	// Each part has relations of its own, with the same ids.
 	const linksOf = async (part: string) => relations(await zip.text(relationsPath(part)));
 	const links = await linksOf(path);
-	const headings = headingStyles(await zip.text("word/styles.xml"));
+	const styles = paragraphStyles(await zip.text("word/styles.xml"));
 	const numbered = numberedLists(await zip.text("word/numbering.xml"));
-	const body = new BodyWriter({ links, headings, numbered, scope }).write(await zip.text(path));
+	const body = new BodyWriter({ links, styles, numbered, scope }).write(await zip.text(path));
 	const notes: string[] = [];
 	for (const part of ["footnotes", "endnotes", "comments"]) {
 		if (!zip.has(`word/${part}.xml`)) continue;
-		const context = { links: await linksOf(`word/${part}.xml`), headings, numbered, scope };
+		const context = { links: await linksOf(`word/${part}.xml`), styles, numbered, scope };
 		const text = new BodyWriter(context).write(await zip.text(`word/${part}.xml`));
 		if (text.replace(/<[^>]*>/g, "").trim() !== "")
 			notes.push(`<h2>${part[0]?.toUpperCase()}${part.slice(1)}</h2>${text}`);
@@ -50,14 +50,21 @@ async function marginTexts(zip: ZipArchive): Promise<string[]> {
 
 interface Context {
 	readonly links: ReadonlyMap<string, string>;
-	readonly headings: ReadonlyMap<string, number>;
+	readonly styles: ReadonlyMap<string, ParagraphStyle>;
 	readonly numbered: ReadonlySet<string>;
 	readonly scope: Scope;
 }
 
 interface ListPlace {
 	readonly level: number;
-	readonly isNumbered: boolean;
+	/** The list's number; an empty string if it is not known. */
+	readonly id: string;
+}
+
+interface ParagraphStyle {
+	/** 0 for text. */
+	readonly heading: number;
+	readonly list?: ListPlace | undefined;
 }
 
 class BodyWriter {
@@ -132,21 +139,18 @@ class BodyWriter {
 				this.#heading = 0;
 				this.#list = undefined;
 				return;
-			case "pstyle":
-				this.#heading = this.#context.headings.get(attribute("w:val")) ?? 0;
+			case "pstyle": {
+				const style = this.#context.styles.get(attribute("w:val"));
+				this.#heading = style?.heading ?? 0;
+				this.#list = style?.list;
 				return;
+			}
 			case "ilvl":
-				this.#list = { level: Number(attribute("w:val")) || 0, isNumbered: false };
+				this.#list = { level: levelOf(attribute("w:val")), id: this.#list?.id ?? "" };
 				return;
 			case "numid": {
 				const id = attribute("w:val");
-				const level = this.#list?.level ?? 0;
-				if (id !== "0")
-					this.#list = {
-						level: Math.min(level, 8),
-						isNumbered: this.#context.numbered.has(`${id}.${level}`),
-					};
-				else this.#list = undefined;
+				this.#list = id === "0" ? undefined : { level: this.#list?.level ?? 0, id };
 				return;
 			}
 			case "r":
@@ -196,8 +200,10 @@ class BodyWriter {
 				return;
 			}
 			case "footnotereference":
-			case "endnotereference":
 				this.#paragraph.push(`[^${escapeHtml(attribute("w:id"))}]`);
+				return;
+			case "endnotereference":
+				this.#paragraph.push(`[^e${escapeHtml(attribute("w:id"))}]`);
 				return;
 			case "commentreference":
 				this.#paragraph.push(`[comment ${escapeHtml(attribute("w:id"))}]`);
@@ -211,7 +217,9 @@ class BodyWriter {
 			case "endnote":
 				// Word's own notes are the lines between text and notes.
 				if (/separator|notice/i.test(attribute("w:type"))) return;
-				this.#out.push(`<p>[^${escapeHtml(attribute("w:id"))}]:</p>`);
+				this.#out.push(
+					`<p>[^${name === "endnote" ? "e" : ""}${escapeHtml(attribute("w:id"))}]:</p>`,
+				);
 				return;
 			case "tbl":
 				this.#closeLists(0);
@@ -285,9 +293,10 @@ class BodyWriter {
 			return;
 		}
 		this.#closeLists(list.level + 1);
+		const isNumbered = this.#context.numbered.has(`${list.id}.${list.level}`);
 		while (this.#openLists.length <= list.level) {
-			this.#openLists.push(list.isNumbered);
-			this.#out.push(list.isNumbered ? "<ol>" : "<ul>");
+			this.#openLists.push(isNumbered);
+			this.#out.push(isNumbered ? "<ol>" : "<ul>");
 		}
 		this.#out.push(`<li>${text}`);
 	}
@@ -303,24 +312,57 @@ function isOn(value: string): boolean {
 	return value !== "0" && value !== "false";
 }
 
-function headingStyles(xml: string): Map<string, number> {
-	const levels = new Map<string, number>([
-		["Title", 1],
-		["Subtitle", 2],
-	]);
-	for (let level = 1; level <= 6; level++) levels.set(`Heading${level}`, level);
-	let style = "";
+/** Lists of Word have nine levels. */
+function levelOf(value: string): number {
+	return Math.min(8, Math.max(0, Math.trunc(Number(value)) || 0));
+}
+
+/** The headings and lists of the styles. A style has what it does not say itself from the one that it is based on. */
+function paragraphStyles(xml: string): Map<string, ParagraphStyle> {
+	const own = new Map<string, { heading?: number; level?: number; id?: string; base?: string }>();
+	let style: { heading?: number; level?: number; id?: string; base?: string } = {};
 	visitXml(xml, {
 		open(name, attribute) {
-			if (name === "style") style = attribute("w:styleid");
+			const value = attribute("w:val");
+			if (name === "style") {
+				const id = attribute("w:styleid");
+				const heading = HEADINGS.get(id);
+				style = heading === undefined ? {} : { heading };
+				own.set(id, style);
+			} else if (name === "basedon") style.base = value;
+			else if (name === "ilvl") style.level = levelOf(value);
+			else if (name === "numid") style.id = value;
 			else if (name === "outlinelvl") {
-				const level = Number(attribute("w:val"));
-				if (level >= 0 && level < 6) levels.set(style, level + 1);
+				const level = Number(value);
+				style.heading = level >= 0 && level < 6 ? level + 1 : 0;
 			}
 		},
 	});
-	return levels;
+	const styles = new Map<string, ParagraphStyle>();
+	for (const [id, heading] of HEADINGS) styles.set(id, { heading });
+	for (const name of own.keys()) {
+		let { heading, level, id, base } = own.get(name) ?? {};
+		for (let depth = 0; base !== undefined && depth < MAX_BASES; depth++) {
+			const next = own.get(base);
+			heading ??= next?.heading;
+			level ??= next?.level;
+			id ??= next?.id;
+			base = next?.base;
+		}
+		const list = id === undefined || id === "0" ? undefined : { level: level ?? 0, id };
+		styles.set(name, { heading: heading ?? 0, list });
+	}
+	return styles;
 }
+
+/** Styles that a style may be based on, one on the other; they may form a circle. */
+const MAX_BASES = 20;
+
+const HEADINGS: ReadonlyMap<string, number> = new Map([
+	["Title", 1],
+	["Subtitle", 2],
+	...[1, 2, 3, 4, 5, 6].map((level) => [`Heading${level}`, level] as const),
+]);
 
 /** The lists and levels with numbers, as `<number>.<level>`. */
 function numberedLists(xml: string): Set<string> {

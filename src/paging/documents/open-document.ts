@@ -31,7 +31,7 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 	let out: string[] = [];
 	const parts: Part[] = [];
 	const headings: string[] = [];
-	const lists: string[] = [];
+	const lists: { tag: string; style: string }[] = [];
 	let [inBody, inHidden, silent, slides] = [false, false, 0, 0];
 	let [citation, inCitation, author, inAuthor] = ["", false, "", false];
 
@@ -84,9 +84,11 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 			else if (name === "line-break") out.push("<br>");
 			else if (name === "list") {
 				// A list in a list has the style of the outer one, unless it names its own.
-				const style = attribute("text:style-name");
-				lists.push(style === "" ? (lists.at(-1) ?? "ul") : numbered.has(style) ? "ol" : "ul");
-				out.push(`<${lists.at(-1)}>`);
+				const style = attribute("text:style-name") || (lists.at(-1)?.style ?? "");
+				const level = numbered.get(`${style}.${lists.length + 1}`) ?? numbered.get(`${style}.1`);
+				const tag = level ? "ol" : "ul";
+				lists.push({ tag, style });
+				out.push(`<${tag}>`);
 			} else if (isHidden && /^(?:section|p|span)$/.test(name) && !inHidden) {
 				inHidden = true;
 				begin(name, (html) => {
@@ -112,7 +114,7 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 				inCitation = false;
 			} else if (name === "h") out.push(`</${headings.pop() ?? "h1"}>`);
 			else if (name === "a") out.push("</a>");
-			else if (name === "list") out.push(`</${lists.pop() ?? "ul"}>`);
+			else if (name === "list") out.push(`</${lists.pop()?.tag ?? "ul"}>`);
 			else if (name in HTML) out.push(`</${HTML[name]}>`);
 			const part = parts.at(-1);
 			if (part?.name !== name) return;
@@ -135,15 +137,15 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 	}
 }
 
-/** The names of styles that hide what has them (a sheet, a slide, a text), and of lists with numbers. */
+/** The names of styles that hide what has them (a sheet, a slide, a text), and whether a level of a list has numbers, by `<name>.<level>`. */
 function stylesOf(xml: string) {
-	const [hidden, numbered] = [new Set<string>(), new Set<string>()];
+	const [hidden, numbered] = [new Set<string>(), new Map<string, boolean>()];
 	let style = "";
 	visitXml(xml.slice(0, Math.max(0, xml.indexOf("<office:body"))), {
 		open(name, attribute) {
 			if (name === "style" || name === "list-style") style = attribute("style:name");
-			else if (name === "list-level-style-number" && attribute("text:level") === "1")
-				numbered.add(style);
+			else if (/^list-level-style-(?:number|bullet|image)$/.test(name))
+				numbered.set(`${style}.${attribute("text:level")}`, name.endsWith("number"));
 			else if (
 				attribute("table:display") === "false" ||
 				attribute("presentation:visibility") === "hidden" ||
@@ -155,6 +157,11 @@ function stylesOf(xml: string) {
 	hidden.delete("");
 	return { hidden, numbered };
 }
+
+/** Where a cell has its value as data, by its type. */
+const CELL_VALUES = ["string", "date", "time", "boolean"]
+	.map((type) => `office:${type}-value`)
+	.concat("office:value");
 
 /** Cells may say how often they repeat; empty ones repeat thousands of times. */
 const MAX_REPEAT = 100;
@@ -168,6 +175,8 @@ export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<stri
 	let comments: [cell: string, text: string][] = [];
 	let [heading, isHidden, row, column, repeat, rows] = ["", false, 0, 0, 1, 1];
 	let [text, comment, inCell, inComment, inSilent] = ["", "", false, false, false];
+	/** The cell's value as data, for programs that write no text. */
+	let data = "";
 	visitXml(xml, {
 		open(name, attribute) {
 			if (name === "table") {
@@ -185,6 +194,7 @@ export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<stri
 			else if (name === "table-cell" || name === "covered-table-cell") {
 				repeat = Math.max(1, Number(attribute("table:number-columns-repeated")) || 1);
 				text = "";
+				data = CELL_VALUES.map(attribute).find((value) => value !== "") ?? "";
 				inCell = true;
 			}
 		},
@@ -201,7 +211,7 @@ export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<stri
 			else if (name === "p" && inComment) comment += " ";
 			else if (name === "p" && inCell) text += " ";
 			else if (name === "table-cell" || name === "covered-table-cell") {
-				const value = text.trim();
+				const value = text.trim() || data;
 				if (value !== "")
 					for (let i = 0; i < Math.min(repeat, MAX_REPEAT); i++) sheet.cell(column + i, value);
 				column += repeat;

@@ -150,7 +150,9 @@ function fieldEnd(text: string, from: number, separator: number): number {
 }
 
 function separatorOf(text: string): string {
-	const line = text.slice(0, 10_000).split("\n", 1)[0] ?? "";
+	// Quoted values may hold any sign, and line ends.
+	const start = text.slice(0, 10_000).replace(/"[^"]*(?:"|$)/g, "");
+	const line = start.split("\n", 1)[0] ?? "";
 	const count = (sign: string) => line.split(sign).length;
 	return [",", "\t", ";", "|"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
 }

@@ -183,9 +183,14 @@ function sharedStrings(xml: string): string[] {
 	return strings;
 }
 
+const EAST_ASIAN_DATES = [
+	27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 50, 51, 52, 53, 54, 55, 56, 57, 58,
+];
+
 /** The cell styles whose number format is a date or a time. */
 function timeStyles(xml: string): Map<number, TimeFormat> {
-	const dates = [14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 47];
+	// Those from 27 to 36 and from 50 to 58 are dates and times of East Asian versions.
+	const dates = [14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 47, ...EAST_ASIAN_DATES];
 	const formats = new Map<number, TimeFormat>(dates.map((id) => [id, "date"]));
 	formats.set(46, "span");
 	const styles = new Map<number, TimeFormat>();

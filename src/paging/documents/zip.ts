@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { type Entry, fromBufferPromise, getFileNameLowLevel, type ZipFile } from "yauzl";
+import { decodeText } from "../fetch/content.ts";
 
 /** Limits of one archive. Sizes are counted while unpacking, whatever the archive claims. */
 const MAX_ENTRIES = 20_000;
@@ -43,12 +45,18 @@ export class ZipArchive {
 		return this.entries.has(name);
 	}
 
-	/** Returns the entry as text in UTF-8 or UTF-16; an empty string if it is missing. */
+	/** Returns the entry as text: by its mark, as its XML declares, or in UTF-8. An empty string if it is missing. */
 	async text(name: string): Promise<string> {
 		const bytes = await this.bytes(name);
-		const mark = bytes.toString("hex", 0, 2);
-		const charset = mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
-		return new TextDecoder(charset).decode(bytes);
+		const declared = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([\w.:-]+)/.exec(
+			bytes.toString("latin1", 0, 200),
+		)?.[1];
+		// Some programs declare another charset than they write.
+		const isPlain = declared === undefined || isUtf8(bytes);
+		return decodeText(bytes, {
+			isHtml: false,
+			contentType: `text/xml; charset=${isPlain ? "utf-8" : declared}`,
+		}).text;
 	}
 
 	async bytes(name: string): Promise<Buffer> {
