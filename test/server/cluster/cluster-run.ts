@@ -230,7 +230,7 @@ async function play(player: Player): Promise<void> {
 		const isComplete =
 			success === true && (data as { exitCode?: number } | undefined)?.exitCode === 0;
 		const answeredMs = Date.now();
-		const lack = answers.length === 0 && { lack: client.trail.join("; ") };
+		const lack = success !== true && { lack: client.trail.join("; ") };
 		const ids = { principal, session, id, type, word } as const;
 		commands.push({ ...ids, sentMs, answeredMs, isComplete, answers, ...lack });
 	}
