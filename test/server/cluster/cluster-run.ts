@@ -448,7 +448,7 @@ async function lackOf(
 		`SELECT commands.node = heads.owner AS is_owners, outcome IS NULL AS is_open, address, epoch,
 			round(extract(epoch FROM expires_at - clock_timestamp()) * 1000) AS left_ms
 		FROM strata.heads
-		LEFT JOIN strata.commands ON commands.principal = heads.principal AND id = $3
+		LEFT JOIN strata.commands ON commands.principal = heads.principal AND commands.id = $3
 		LEFT JOIN strata.nodes ON nodes.id = owner
 		WHERE heads.principal = $1 AND heads.session = $2`,
 		[principal, Buffer.from(session), Buffer.from(id)],
@@ -466,9 +466,11 @@ async function lackOf(
 async function query(url: string, sql: string, values: readonly unknown[] = []) {
 	const database = new pg.Client({ connectionString: url });
 	await database.connect();
-	const { rows } = await database.query(sql, [...values]);
-	await database.end();
-	return rows;
+	try {
+		return (await database.query(sql, [...values])).rows;
+	} finally {
+		await database.end();
+	}
 }
 
 /** Over when a command has waited too long. */
