@@ -69,7 +69,7 @@ export const SessionInfo = Type.Object({
 	messageCount: Type.Number(),
 	/** ISO 8601. */
 	createdAt: Type.String(),
-	/** In `list_sessions` of several servers: the address of the one that has it. Absent: none, until it is used. */
+	/** In `list_sessions` of several servers: the address of the one that has it. Absent: none until it is used, or there is one server. */
 	server: Type.Optional(Type.String()),
 });
 

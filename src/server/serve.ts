@@ -261,6 +261,7 @@ async function openBackend(
 			release: (name) => journal.release([name]),
 			unheld: journal.unheld,
 			claim: (name) => engine.claim(name),
+			...(shared && { countElsewhere: (principal: string) => shared.countElsewhere(principal) }),
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});

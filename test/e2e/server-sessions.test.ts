@@ -84,6 +84,23 @@ describe("a session", () => {
 		await server.run("create_session", { sessionId: "t" }, { principal: "ben" });
 	});
 
+	test("counts for its principal on whatever server it is", async () => {
+		let elsewhere = 1;
+		const server = await startSessions({
+			maxSessionsPerPrincipal: 2,
+			countElsewhere: async (principal: string) => (principal === "ben" ? 0 : elsewhere),
+		});
+		await server.run("create_session", { sessionId: "s" });
+		const third = server.run("create_session", { sessionId: "t" });
+		await expect(third).rejects.toMatchObject({
+			code: "limit_reached",
+			message: expect.stringContaining("You have 2 sessions"),
+		});
+		await server.run("create_session", { sessionId: "t" }, { principal: "ben" });
+		elsewhere = 0;
+		await server.run("create_session", { sessionId: "t" });
+	});
+
 	test("needs an absolute folder that is there", async () => {
 		const server = await startSessions();
 		const inFolder = (cwd: string) => server.run("create_session", { sessionId: "s", cwd });

@@ -12,6 +12,7 @@ import { isDemo, MadeUp } from "../session/demo-banner.tsx";
 import { firstMessagesOf } from "./first-messages.ts";
 import { openStored } from "./open-stored.ts";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
+import { placesOf } from "./session-place.ts";
 
 export function SessionsPage() {
 	const list = useMemo(() => new SessionList(), []);
@@ -146,6 +147,7 @@ interface SessionTableProps {
 }
 
 function SessionTable({ sessions, list, onDelete }: SessionTableProps) {
+	const placeOf = placesOf(sessions);
 	return (
 		<table class="card sessions">
 			<thead>
@@ -162,16 +164,26 @@ function SessionTable({ sessions, list, onDelete }: SessionTableProps) {
 			</thead>
 			<tbody>
 				{sessions.map((session) => (
-					<SessionLine key={session.sessionId} session={session} list={list} onDelete={onDelete} />
+					<SessionLine
+						key={session.sessionId}
+						session={session}
+						place={placeOf?.(session)}
+						list={list}
+						onDelete={onDelete}
+					/>
 				))}
 			</tbody>
 		</table>
 	);
 }
 
-type SessionLineProps = Omit<SessionTableProps, "sessions"> & { session: Data<"SessionInfo"> };
+interface SessionLineProps extends Omit<SessionTableProps, "sessions"> {
+	readonly session: Data<"SessionInfo">;
+	/** The server that has it, if there are several. */
+	readonly place: string | undefined;
+}
 
-function SessionLine({ session, list, onDelete }: SessionLineProps) {
+function SessionLine({ session, place, list, onDelete }: SessionLineProps) {
 	const { sessionId, sessionName, cwd, model, isStreaming, messageCount, createdAt } = session;
 	const name = sessionName ?? baseName(cwd);
 	const cost = list.costs.value.get(sessionId);
@@ -196,6 +208,11 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 					<span class={isStreaming ? "dot is-running pulse" : "dot"} aria-hidden="true" />
 					{isStreaming ? "Working" : "Idle"}
 				</span>
+				{place !== undefined && (
+					<span class="small soft one-line" title="Server">
+						<PlainText text={place} max={100} />
+					</span>
+				)}
 			</td>
 			<td>{model ? <PlainText text={`${model.provider}/${model.id}`} max={80} /> : "none"}</td>
 			<td data-label="Messages" class="right number">

@@ -13,6 +13,7 @@ export interface SharedJournal {
 	readonly lease: Pick<Lease, "renew">;
 	locate: ClusterOptions["locate"];
 	sessionsOf(principal: string): Promise<LocatedSession[]>;
+	countElsewhere(principal: string): Promise<number>;
 	clusterSecret(proposed: string): Promise<string>;
 }
 

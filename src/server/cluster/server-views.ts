@@ -50,20 +50,24 @@ async function listSessions(
 		cluster.askAll(principal, { type: "list_sessions" }),
 	]);
 	const servers = cluster.servers();
-	const addresses = new Map(servers.map(({ id, address }) => [id, address]));
-	const self = servers.find(({ isSelf }) => isSelf);
+	const isAlone = servers.length <= 1;
+	const addresses = new Map(isAlone ? [] : servers.map(({ id, address }) => [id, address]));
+	const owners = new Map(stored.map(({ record, owner }) => [record.id, owner]));
 	const known = new Map<string, ListedSession>();
-	for (const { record, owner } of stored.reverse()) {
+	for (const { record, owner } of stored.toReversed()) {
 		known.set(record.id, { ...storedInfo(record), ...at(owner && addresses.get(owner)) });
 	}
-	for (const { id, json } of answers) {
-		for (const session of sessionsIn(json)) {
-			known.set(session.sessionId, { ...session, ...at(addresses.get(id)) });
+	const add = (id: string | undefined, sessions: readonly ListedSession[]) => {
+		for (const session of sessions) {
+			const { sessionId } = session;
+			// Each server lists parked sessions too. One that is not stored yet is where it is listed.
+			const owner = owners.has(sessionId) ? owners.get(sessionId) : id;
+			if (owner !== undefined && owner !== id) continue;
+			known.set(sessionId, { ...session, ...at(owner && addresses.get(owner)) });
 		}
-	}
-	for (const session of own.sessions) {
-		known.set(session.sessionId, { ...session, ...at(self?.address) });
-	}
+	};
+	for (const { id, json } of answers) add(id, sessionsIn(json));
+	add(servers.find(({ isSelf }) => isSelf)?.id, own.sessions);
 	return { data: { ...own, sessions: [...known.values()] } };
 }
 

@@ -33,6 +33,8 @@ export interface SessionTableOptions extends HeldSessionOptions {
 	readonly unheld?: UnheldSessions | undefined;
 	/** Takes a session for this server, if no other has it. */
 	readonly claim?: (name: StreamName) => Later<unknown>;
+	/** How many sessions of a principal other servers have. Absent if there are none. */
+	readonly countElsewhere?: ((principal: string) => Promise<number>) | undefined;
 	readonly maxSessions: number;
 	/** Default: `maxSessions`. */
 	readonly maxSessionsPerPrincipal?: number;
@@ -115,6 +117,7 @@ export class SessionTable {
 			const claim = reserved instanceof Promise ? await reserved : reserved;
 			if (claim && claim.kind !== "held") throw exists(record.id);
 			isReserved = claim !== undefined;
+			await this.#checkRoomElsewhere(record);
 			await held.live();
 		} catch (error) {
 			// Before the name is free here: the next session with it must not use a claim that is given up.
@@ -232,11 +235,17 @@ export class SessionTable {
 		if (this.get(principal, id)) throw exists(id);
 		const own = this.ownedBy(principal).length;
 		const isFull = this.count >= maxSessions;
-		if (!isFull && own < maxSessionsPerPrincipal) return;
-		const limit = isFull
-			? `The server has ${this.count} sessions, which is its limit`
-			: `You have ${own} sessions, which is the limit for one principal`;
-		throw new CommandError("limit_reached", `${limit}: delete a session first`);
+		if (isFull) throw full(`The server has ${this.count} sessions, which is its limit`);
+		if (own >= maxSessionsPerPrincipal) throw tooMany(own);
+	}
+
+	/** After the name is taken: of two creations at once on different servers, each counts the other. */
+	async #checkRoomElsewhere({ principal }: SessionRecord): Promise<void> {
+		const { maxSessions, maxSessionsPerPrincipal = maxSessions, countElsewhere } = this.#options;
+		if (!countElsewhere) return;
+		const others = await countElsewhere(principal);
+		const own = this.ownedBy(principal).length - 1;
+		if (own + others >= maxSessionsPerPrincipal) throw tooMany(own + others);
 	}
 
 	#drop(held: HeldSession): void {
@@ -276,6 +285,14 @@ export class SessionTable {
 
 function exists(id: string): CommandError {
 	return new CommandError("session_exists", `Session "${id}" already exists`);
+}
+
+function tooMany(count: number): CommandError {
+	return full(`You have ${count} sessions, which is the limit for one principal`);
+}
+
+function full(limit: string): CommandError {
+	return new CommandError("limit_reached", `${limit}: delete a session first`);
 }
 
 /** Unambiguous, because a principal's name has no space. */

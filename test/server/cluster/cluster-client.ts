@@ -10,6 +10,8 @@ type Answer = Extract<Frame, { type: "response" }>;
 const CONNECT_MS = 1_500;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 40;
+/** Attempts that are kept for a complaint. */
+const TRAIL = 8;
 
 /** Failures that say nothing about the command: it is sent again under its id. */
 export const PASSING = new Set(["busy", "journal_unavailable", "not_durable", "shutting_down"]);
@@ -24,6 +26,8 @@ export class ClusterClient {
 	onFrame: (frame: Frame, address: string) => void = () => {};
 	onClose: (address: string) => void = () => {};
 	#number = 0;
+	/** What the last command got, attempt by attempt. */
+	trail: readonly string[] = [];
 
 	constructor(cluster: Cluster, principal: string, random: Random) {
 		this.#cluster = cluster;
@@ -36,9 +40,15 @@ export class ClusterClient {
 		command: { type: string; id: string; sessionId?: string; [field: string]: unknown },
 		isOver: () => boolean,
 	): Promise<{ answer: Answer; address: string } | undefined> {
+		const trail: string[] = [];
+		this.trail = trail;
 		while (!isOver()) {
 			const address = this.anyServer();
+			const sentMs = performance.now();
 			const answer = address && (await this.ask(address, command));
+			const got = answer ? (answer.error ?? "an answer") : "no answer";
+			trail.push(`${address}: ${got} after ${Math.round(performance.now() - sentMs)} ms`);
+			if (trail.length > TRAIL) trail.shift();
 			if (answer && !PASSING.has(answer.code ?? "")) return { answer, address };
 			await sleep(RETRY_MS);
 		}

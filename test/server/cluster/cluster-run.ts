@@ -63,8 +63,8 @@ const PARK_MS = 150;
 const PRINCIPALS = ["ann", "bob"];
 /** A start fails while Postgres is away. */
 const START_ATTEMPTS = 10;
-/** How long the end may take: repairs, takeovers, and asking for every id again. */
-const END_MS = 30_000;
+/** How long a command may go without an outcome when all servers are back: repairs and takeovers are over long before. */
+const END_MS = 60_000;
 /** An hour ahead, 20 % fast, 20 % slow. The fourth server, which comes and goes, has the right time. */
 const CLOCKS = [
 	[3_600_000, 1],
@@ -129,10 +129,8 @@ export async function runCluster({
 	const met = await torment(cluster, random, faults, isOver);
 	giveUpAt = performance.now() + END_MS;
 	await Promise.all([...playing, ...following]);
-	giveUpAt = performance.now() + END_MS;
-	const asked = await askAgain(commands, client, isLate);
-	giveUpAt = performance.now() + END_MS;
-	const conversations = await conversationsOf(names, client, isLate);
+	const asked = await askAgain(cluster, commands, client);
+	const conversations = await conversationsOf(names, client);
 	const stored = await storedEvents(cluster.url);
 	const effects = names.flatMap(({ principal, session }) => effectsIn(cluster, principal, session));
 	for (const one of clients) one.close();
@@ -161,10 +159,9 @@ async function createSessions(
 					`create-${session}-${attempt}`,
 					Date.now(),
 				] as const;
-				const until = performance.now() + END_MS;
 				const made = await one.settle(
 					{ type, id, sessionId: session, cwd: cluster.workspace },
-					() => performance.now() > until,
+					afterEnd(),
 				);
 				if (!made) {
 					const command = {
@@ -233,7 +230,9 @@ async function play(player: Player): Promise<void> {
 		const isComplete =
 			success === true && (data as { exitCode?: number } | undefined)?.exitCode === 0;
 		const answeredMs = Date.now();
-		commands.push({ principal, session, id, type, word, sentMs, answeredMs, isComplete, answers });
+		const lack = success !== true && { lack: client.trail.join("; ") };
+		const ids = { principal, session, id, type, word } as const;
+		commands.push({ ...ids, sentMs, answeredMs, isComplete, answers, ...lack });
 	}
 }
 
@@ -266,6 +265,7 @@ async function playInARow(player: Player, number: number): Promise<void> {
 			answeredMs: Date.now(),
 			isComplete: false,
 			answers,
+			...(answers.length === 0 && { lack: client.trail.join("; ") }),
 			...(!wasSentAgain && { inARow: { row: `${session}-${number}`, position } }),
 		});
 	}
@@ -405,9 +405,9 @@ async function revive(server: Cluster["servers"][number]): Promise<void> {
 
 /** Every id again, when all is over: the last word about it. */
 async function askAgain(
+	cluster: Cluster,
 	commands: readonly PlayedCommand[],
 	client: (principal: string) => ClusterClient,
-	isLate: () => boolean,
 ): Promise<PlayedCommand[]> {
 	const byPrincipal = new Map(PRINCIPALS.map((name) => [name, client(name)]));
 	const asked: PlayedCommand[] = [];
@@ -422,14 +422,61 @@ async function askAgain(
 				commandId: id,
 				limit: 1,
 			},
-			isLate,
+			afterEnd(),
 		);
 		const [entry] = (found?.answer.data as { entries?: HistoryEntry[] } | undefined)?.entries ?? [];
 		const last =
 			entry?.success === undefined ? undefined : seen({ ...entry, success: entry.success });
-		asked.push({ ...command, session, answers: last ? [...command.answers, last] : [] });
+		const isTold = last !== undefined && command.answers.length > 0;
+		const lack = isTold ? "" : await lackOf(cluster, command, entry, one.trail);
+		// An answer that the journal does not know is none.
+		const answers = last ? [...command.answers, last] : [];
+		asked.push({ ...command, session, answers, ...(lack && { lack }) });
 	}
 	return asked;
+}
+
+/** The server that has the command and the one that has its session, and what the client got. */
+async function lackOf(
+	{ url, servers }: Cluster,
+	{ principal, session, id, answers, lack = "" }: PlayedCommand,
+	entry: HistoryEntry | undefined,
+	trail: readonly string[],
+): Promise<string> {
+	const rows = await query(
+		url,
+		`SELECT commands.node = heads.owner AS is_owners, outcome IS NULL AS is_open, address, epoch,
+			round(extract(epoch FROM expires_at - clock_timestamp()) * 1000) AS left_ms
+		FROM strata.heads
+		LEFT JOIN strata.commands ON commands.principal = heads.principal AND commands.id = $3
+		LEFT JOIN strata.nodes ON nodes.id = owner
+		WHERE heads.principal = $1 AND heads.session = $2`,
+		[principal, Buffer.from(session), Buffer.from(id)],
+	);
+	const now = {
+		entry,
+		answers,
+		rows,
+		history: trail,
+		servers: servers.map(({ address }) => address),
+	};
+	return `${lack} ${JSON.stringify(now)}`;
+}
+
+async function query(url: string, sql: string, values: readonly unknown[] = []) {
+	const database = new pg.Client({ connectionString: url });
+	await database.connect();
+	try {
+		return (await database.query(sql, [...values])).rows;
+	} finally {
+		await database.end();
+	}
+}
+
+/** Over when a command has waited too long. */
+function afterEnd(): () => boolean {
+	const until = performance.now() + END_MS;
+	return () => performance.now() > until;
 }
 
 interface HistoryEntry {
@@ -441,12 +488,11 @@ interface HistoryEntry {
 async function conversationsOf(
 	names: readonly { principal: string; session: string }[],
 	client: (principal: string) => ClusterClient,
-	isLate: () => boolean,
 ): Promise<Map<string, string>> {
 	const conversations = new Map<string, string>();
 	for (const { principal, session } of names) {
 		const command = { type: "get_entries", id: `entries-${session}`, sessionId: session };
-		const found = await client(principal).settle(command, isLate);
+		const found = await client(principal).settle(command, afterEnd());
 		if (!found?.answer.success) continue; // the checker misses it
 		conversations.set(`${principal} ${session}`, JSON.stringify(found.answer.data));
 	}
@@ -454,12 +500,10 @@ async function conversationsOf(
 }
 
 async function storedEvents(url: string): Promise<Map<string, string>> {
-	const database = new pg.Client({ connectionString: url });
-	await database.connect();
-	const { rows } = await database.query(
+	const rows = await query(
+		url,
 		`SELECT principal, session, seq, body FROM strata.events JOIN strata.heads ON heads.stream = events.stream`,
 	);
-	await database.end();
 	return new Map(
 		rows.map(({ principal, session, seq, body }) => [
 			`${principal} ${fromBytes(session)} ${seq}`,

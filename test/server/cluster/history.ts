@@ -29,6 +29,8 @@ export interface PlayedCommand {
 	readonly isComplete: boolean;
 	/** Every answer that was received for the id, the last one after all was over. */
 	readonly answers: readonly SeenAnswer[];
+	/** What the client got of a command that failed or has no outcome, for people. */
+	readonly lack?: string;
 	/** Set for commands that one connection sent without a wait in between. */
 	readonly inARow?: { readonly row: string; readonly position: number };
 }
@@ -64,10 +66,12 @@ export function faultsIn(history: History): string[] {
 
 /** I1, I10: an acknowledged outcome stays, and every repetition gets it. */
 function answerFaults({ commands }: History): string[] {
-	return commands.flatMap(({ principal, id, answers }) => {
+	return commands.flatMap(({ principal, id, answers, lack }) => {
 		const all = new Set(answers.map((answer) => JSON.stringify(answer)));
-		if (answers.length === 0) return [`I10: ${principal} ${id} never got an outcome`];
-		return all.size === 1 ? [] : [`I1: ${principal} ${id} was answered ${[...all].join(" and ")}`];
+		const more = lack ? `: ${lack}` : "";
+		if (answers.length === 0) return [`I10: ${principal} ${id} never got an outcome${more}`];
+		if (all.size === 1) return [];
+		return [`I1: ${principal} ${id} was answered ${[...all].join(" and ")}${more}`];
 	});
 }
 

@@ -11,7 +11,9 @@ import { postgresPrograms, withPostgres } from "../../support/postgres.ts";
 import { tempDir } from "../../support/temp.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 
-const PRINCIPALS = ["ann", "bob", "eve"];
+const PRINCIPALS = ["ann", "bob", "eve", "max"];
+/** More than the other tests need. */
+const MOST = 9;
 
 /** Three servers: two for sessions, one of them for a folder of its own, and a gateway. */
 describe.runIf(postgresPrograms)(withPostgres("clients of any server"), () => {
@@ -27,6 +29,7 @@ describe.runIf(postgresPrograms)(withPostgres("clients of any server"), () => {
 			servers: 3,
 			leaseMs: 3_000,
 			principals: PRINCIPALS,
+			words: ["--limit", `maxSessionsPerPrincipal=${MOST}`],
 			wordsOf: [[], ["--workspace", own], ["--no-sessions"]],
 		});
 		await allLinked();
@@ -175,6 +178,17 @@ describe.runIf(postgresPrograms)(withPostgres("clients of any server"), () => {
 			expect(JSON.stringify(wire.frames)).not.toContain("hidden");
 			wire.close();
 		}
+	});
+
+	test("have as many sessions on all servers together as one principal may have", async () => {
+		const c = clientAt(2, "max");
+		const create = (sessionId: string) => c.request("create_session", { sessionId, cwd: own });
+		for (let number = 0; number < MOST; number++) await create(`many-${number}`);
+		await expect(create("too-many")).rejects.toMatchObject({ code: "limit_reached" });
+		await c.request("delete_session", { sessionId: "many-0" });
+		await create("in-its-place");
+		const { sessions } = (await c.request("list_sessions")).data;
+		expect(sessions).toHaveLength(MOST);
 	});
 
 	test("are told when no server has the folder, and history goes on", async () => {

@@ -342,6 +342,21 @@ export async function sessionsOf(client: ClientBase, principal: string): Promise
 	}));
 }
 
+/** How many sessions of a principal other living servers have, those included that are just being created. */
+export async function countElsewhere(
+	client: ClientBase,
+	principal: string,
+	self: string,
+): Promise<number> {
+	const { rows } = await client.query<{ count: number }>(
+		`SELECT count(*)::int AS count FROM strata.nodes JOIN strata.heads ON heads.owner = nodes.id
+			WHERE nodes.id <> $2 AND nodes.expires_at > clock_timestamp()
+				AND heads.principal = $1 AND heads.ended_at IS NULL`,
+		[principal, self],
+	);
+	return rows[0]?.count ?? 0;
+}
+
 /** The secret that servers of this database share. The first one creates it. */
 export async function clusterSecret(client: ClientBase, proposed: string): Promise<string> {
 	await client.query("INSERT INTO strata.cluster (secret) VALUES ($1) ON CONFLICT DO NOTHING", [

@@ -27,6 +27,7 @@ import { Claiming, isExpired } from "./claiming.ts";
 import {
 	adopt,
 	clusterSecret,
+	countElsewhere,
 	type LocatedSession,
 	leave,
 	lookAt,
@@ -273,6 +274,11 @@ export class PostgresJournal implements Journal {
 	/** The principal's sessions on all servers. */
 	async sessionsOf(principal: string): Promise<LocatedSession[]> {
 		return explained(this.#asking.run((client) => sessionsOf(client, principal)));
+	}
+
+	/** How many sessions of the principal the other servers have. */
+	async countElsewhere(principal: string): Promise<number> {
+		return explained(this.#asking.run((client) => countElsewhere(client, principal, this.nodeId)));
 	}
 
 	/** The secret of the servers' links: that of the first server. */

@@ -292,6 +292,21 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		expect(await b.unheld.foldersBelow("/elsewhere")).toEqual([]);
 	});
 
+	test("sessions that other living servers have are counted for their principal", async () => {
+		const { a, b } = await twoServers();
+		const add = (journal: typeof a, sessionId: string, principal = "ann") =>
+			journal.claim({ principal, sessionId }, { create: true });
+		await add(b, "own");
+		await add(a, "foreign", "bob");
+		await add(a, "being created"); // nothing is stored for it yet
+		expect(await b.countElsewhere("ann")).toBe(2);
+		expect(await a.countElsewhere("ann")).toBe(1);
+		await a.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
+		expect(await b.countElsewhere("ann")).toBe(1);
+		await a.release([{ ...name, sessionId: "being created" }]);
+		expect(await b.countElsewhere("ann")).toBe(0);
+	});
+
 	test("a newer schema is refused, and one that several servers create at once is whole", async () => {
 		const url = await newDatabase();
 		const clients = await Promise.all([connect(url), connect(url), connect(url)]);
@@ -348,6 +363,7 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		await b.conversations.entries(name, "c");
 		await b.locate({ principal: "ann", sessionId: "kept" });
 		await b.sessionsOf("ann");
+		await b.countElsewhere("ann");
 		await b.unheld.of("ann");
 		for (const more of [
 			{},
