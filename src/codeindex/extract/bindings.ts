@@ -68,6 +68,7 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 		const value = unwrap(initialOf(one.node) ?? one.node);
 		if (value.type === "ObjectExpression" || value.type === "ClassExpression") {
 			facts.owners.set(value, owner);
+			if (isTyped(facts, one)) facts.undecided.add(value);
 		}
 	}
 	const members = merged(declarations.flatMap((one) => membersOf(top, one.node, owner)));
@@ -93,6 +94,14 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 		...(parameters && { parameters }),
 		...(members.length > 0 && { members }),
 	};
+}
+
+/** Whether a type is written for a variable or, in a comment, for any declaration. */
+function isTyped({ source }: FactsBuilder, { node, from }: Declaration): boolean {
+	if (node.type === "VariableDeclarator" && annotationOf(node.id)) return true;
+	const before = source.slice(0, from).trimEnd();
+	if (!before.endsWith("*/")) return false;
+	return /@(?:type|satisfies)\b/.test(before.slice(before.lastIndexOf("/**")));
 }
 
 /** `const f = () => …` counts as a function, `const C = class …` as a class. */

@@ -110,7 +110,12 @@ function walkType(facts: FactsBuilder, text: string, offset: number, from: numbe
 				const module: Chain = { binding, side: "value", steps: [] };
 				TOKEN.lastIndex = refer(facts, text, offset, after, module);
 			}
-		} else if (!/^["'`]/.test(token) && !/^\s*\??:/.test(text.slice(after, after + 9))) {
+		} else if (/^["'`]/.test(token)) {
+			// `Type["member"]`
+			const isKey = text[found.index - 1] === "[" && text[after] === "]";
+			const key = { name: token.slice(1, -1), start: offset + found.index + 1 };
+			if (isKey) access(facts, undefined, key);
+		} else if (!/^\s*\??:/.test(text.slice(after, after + 9))) {
 			const [before] = text.slice(0, found.index).match(/\S\s*$/) ?? [""];
 			TOKEN.lastIndex = Math.max(
 				after,

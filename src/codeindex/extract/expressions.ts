@@ -229,13 +229,17 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 			walk.visit(property);
 			continue;
 		}
-		if (!self) access(facts, undefined, key);
+		const isUndecided = !self || facts.undecided.has(node);
+		if (isUndecided && !expected) access(facts, undefined, key);
 		if (expected) record(facts, access(facts, fromType(expected), key), "write");
 		const { value } = property;
 		const inner = unwrap(value);
 		if (self && inner.type === "ObjectExpression") {
 			const part = member(self, key.name);
 			if (part) (owner ? facts.owners : facts.expected).set(inner, part);
+			const declared = owner && expected && member(expected, key.name);
+			if (declared) facts.expected.set(inner, declared);
+			else if (facts.undecided.has(node)) facts.undecided.add(inner);
 		}
 		if (self && value.type === "FunctionExpression") {
 			facts.methods.add(value);
@@ -289,7 +293,11 @@ export const expressionVisits: Visits = {
 		walk.visitAll(node.attributes);
 	},
 	JSXClosingElement: (walk, node: Of<"JSXClosingElement">) => element(walk, node.name),
-	JSXAttribute: visitOnly("value"),
+	JSXAttribute(walk, node: Of<"JSXAttribute">) {
+		// The type of the component's properties is unknown.
+		if (node.name.type === "JSXIdentifier") access(walk.facts, undefined, node.name);
+		walk.visit(node.value);
+	},
 };
 
 /** Skips intrinsic elements, such as `div` and `my-element`. */

@@ -38,6 +38,8 @@ export class FactsBuilder {
 	readonly callbackArguments = new Map<Node, TypeName>();
 	/** Declared types of object literals. */
 	readonly expected = new Map<Node, TypeName>();
+	/** Object literals of declared names whose type is written: their keys may be members of another type. */
+	readonly undecided = new Set<Node>();
 	/** Functions that are methods: their `this` is the class or object. */
 	readonly methods = new Set<Node>();
 	/** Functions in the object that is `module.exports`: their `this` has the exports. */

@@ -44,11 +44,11 @@ export const typeVisits: Visits = {
 	TSIndexedAccessType(walk, node: Of<"TSIndexedAccessType">) {
 		const { indexType, objectType } = node;
 		walk.visit(objectType);
-		const key = indexType.type === "TSLiteralType" ? keyOf(indexType.literal, true) : undefined;
-		if (!key) walk.visit(indexType);
-		else {
-			const owner = fromType(typeOfAnnotation(walk, objectType));
-			if (owner) record(walk.facts, access(walk.facts, owner, key), "type");
+		const owner = fromType(typeOfAnnotation(walk, objectType));
+		for (const one of indexType.type === "TSUnionType" ? indexType.types : [indexType]) {
+			const key = one.type === "TSLiteralType" ? keyOf(one.literal, true) : undefined;
+			if (key) record(walk.facts, access(walk.facts, owner, key), "type");
+			else walk.visit(one);
 		}
 	},
 	TSTypePredicate: visitOnly("typeAnnotation"),

@@ -224,7 +224,12 @@ function patternParts(walk: Walk, node: Node, leaf: (node: Node) => void): void 
 			patternParts(walk, node.parameter, leaf);
 			return;
 		case "ArrayPattern":
-			for (const element of node.elements) if (element) patternParts(walk, element, leaf);
+			for (const element of node.elements) {
+				if (!element) continue;
+				const inner = element.type === "AssignmentPattern" ? element.left : element;
+				if (inner.type === "ObjectPattern") readProperties(walk, inner, undefined);
+				patternParts(walk, element, leaf);
+			}
 			walk.visit(annotationOf(node));
 			return;
 		case "ObjectPattern":

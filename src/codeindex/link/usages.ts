@@ -3,7 +3,7 @@ import type { Position, Reference, UsageKind } from "../facts.ts";
 import type { FileId } from "../index-reader.ts";
 import { languageOf } from "../languages.ts";
 import type { Linker } from "./linker.ts";
-import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./modules.ts";
+import { type DeclaredEntity, type Entity, keyOf, type MemberEntity, pairsOf } from "./modules.ts";
 import { CALL, type ExportRef, visitReferrers } from "./referrers.ts";
 
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSites {
@@ -124,6 +124,24 @@ export function usagesOfMembers(
 	const declarations = reader.named(name).filter(({ isMember }) => isMember);
 	if (declarations.length <= MAX_DECLARATIONS) {
 		for (const at of declarations) for (const member of linker.membersAt(at, name)) usesOf(member);
+		for (const file of new Set(declarations.map((at) => at.file))) throughImports(file);
+	}
+
+	/** `const { name } = require("./whole")`, where the module is an object with this member. */
+	function throughImports(file: FileId): void {
+		const other = pairsOf(reader).other(file);
+		const files = other === undefined ? [file] : [file, other];
+		for (const at of files.flatMap((one) => reader.importsOf(one, name))) {
+			if (!isWithin(at.file)) continue;
+			const entity = linker.resolveBinding(at);
+			if (entity.kind !== "member" || at.as.name === "") continue;
+			const { sites } = usesOf(entity);
+			sites.add(at.file, at.as.at, "import");
+			if (at.as.importedAt) sites.add(at.file, at.as.importedAt, "import");
+			for (const { at: written, usage, steps = [] } of reader.references(at)) {
+				if (written) sites.add(at.file, written, steps.length === 0 ? usage : "read");
+			}
+		}
 	}
 
 	return {

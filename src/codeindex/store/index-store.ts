@@ -252,6 +252,8 @@ export const migrations: Migration[] = [
 	empty,
 	// Adds uses through `this` in objects that CommonJS exports, and both names of `const a = require("x").a`.
 	empty,
+	// Attributes of JSX, keys of typed literals and of indexed types, and patterns in lists count as accesses.
+	empty,
 ];
 
 /**

@@ -177,6 +177,36 @@ describe("accesses", () => {
 		});
 	});
 
+	test.each([
+		[
+			"a.ts",
+			"export const t: Record<string, { deep: 1 }> = { key: { deep: 1 } };",
+			["key", "deep"],
+		],
+		[
+			"a.js",
+			"/** @type {Record<string, Foo>} */ export const t = { a: { deep: 1 } };",
+			["a", "deep"],
+		],
+		["a.js", "/** Plain. */ export const t = { a: { deep: 1 } };", []],
+		[
+			"a.tsx",
+			`export const t = <Part size={1} {...rest} aria-label="x" />;`,
+			["size", "aria-label"],
+		],
+		["a.ts", `export type T<P> = (P & { x: 1 })["left" | "right"];`, ["left", "right"]],
+		[
+			"a.js",
+			`/** @param {import("./a").Foo["props"]} x @type {"plain"} */ function f(x) {}`,
+			["props"],
+		],
+		["a.ts", "function f(list) { const [{ one }, { two } = {}] = list; }", ["one", "two"]],
+	])("a form that may be a use is counted: %s %s", (path, source, expected) => {
+		const facts = extractFacts(path, source);
+		expect(facts.problem).toBeUndefined();
+		expect([...facts.looseAccesses.keys()].sort()).toEqual(expected.toSorted());
+	});
+
 	test("longer chains than four are cut, and the rest counted", () => {
 		const facts = extractFacts("a.ts", `import { a } from "./a"; a.b.c.d.e.f.g;`);
 		expect(accesses(facts)).toEqual(["a itself > b > c > d > e: read"]);

@@ -254,3 +254,26 @@ test("a member of either of two values is possible if their types differ", () =>
 	expect(certain("Two.draw")).toEqual([[[], 1]]);
 	expect(certain("range.first.day")).toEqual([[[], 1]]);
 });
+
+test("a member of the object that is a module is used through imports of its name", () => {
+	const memory = indexProject({
+		"symbols.js": "const keys = { first: 1, second: 2 };\nmodule.exports = keys;\n",
+		"user.js":
+			'const { first, second: other } = require("./symbols");\nconsole.log(first, other);\n',
+	});
+	const certain = (symbol: string) =>
+		usages(memory, { symbol }).definitions.map(({ usages }) =>
+			usages.map(({ path, line, column }) => `${path}:${line}:${column}`),
+		);
+	expect(certain("keys.first")).toEqual([["user.js:1:9", "user.js:2:13"]]);
+	expect(certain("keys.second")).toEqual([["user.js:1:16", "user.js:1:24", "user.js:2:20"]]);
+});
+
+test("keys within an object of a declared type are uses of that type's members", () => {
+	const memory = indexProject({
+		"config.ts":
+			"export interface Server { port: number }\nexport interface Config { server: Server }\nexport const config: Config = { server: { port: 1 } };\n",
+	});
+	const [port] = usages(memory, { symbol: "Server.port" }).definitions;
+	expect(port?.usages.map(({ line, column }) => [line, column])).toEqual([[3, 43]]);
+});
