@@ -191,6 +191,8 @@ describe("the cost of a session", () => {
 		expect(requests[2]?.saved?.pruning?.tokens).toBeGreaterThan(900);
 		expect(requests[4]?.saved).toBeUndefined();
 		expect(removedFromNext(entries)).toBe(0);
+		expect(savingsOf(entries).pruning).toMatchObject({ times: 0, tokens: 0 });
+		expect(savingsOf(entries.slice(0, 6)).pruning).toMatchObject({ times: 1, tokens: 9988 });
 		expect(removedFromNext(entries.slice(0, 6))).toBe(9988);
 	});
 

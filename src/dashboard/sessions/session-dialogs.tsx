@@ -8,6 +8,7 @@ import { Answered, Empty, orToast, Problem } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { DEFAULT_VIEW, navigate } from "../route.ts";
+import { isDemo } from "../session/demo-banner.tsx";
 import { FolderField } from "./folder-field.tsx";
 import { openStored } from "./open-stored.ts";
 
@@ -29,8 +30,8 @@ export function NewSessionDialog(props: NewSessionDialogProps) {
 	const [folder, setFolder] = useState("");
 	const [model, setModel] = useState("");
 	const [level, setLevel] = useState("");
-	const isDemo = startsIn !== undefined && "sample" in startsIn;
-	const stored = useAnswer("list_stored_sessions", isDemo ? undefined : {}).data?.sessions;
+	const isSample = startsIn !== undefined && "sample" in startsIn;
+	const stored = useAnswer("list_stored_sessions", isSample ? undefined : {}).data?.sessions;
 	const recent = useMemo(() => recentFolders(folders, stored ?? []), [folders, stored]);
 
 	async function start(): Promise<void> {
@@ -63,11 +64,11 @@ export function NewSessionDialog(props: NewSessionDialogProps) {
 			<DialogForm
 				label={isStarting ? "Starting…" : "Start"}
 				disabled={isStarting}
-				autofocus={isDemo}
+				autofocus={isSample}
 				onCancel={onClose}
 				onSubmit={() => void start()}
 			>
-				{isDemo ? (
+				{isSample ? (
 					<p>
 						The demo creates a new sample project for the session. To work in your own folder, set
 						up a model in pi and restart the server.
@@ -231,8 +232,10 @@ export function DeleteDialog(props: { session: Data<"SessionInfo">; onClose(): v
 		<Dialog title="Delete this session?" onCancel={onClose}>
 			<p>
 				<PlainText as="strong" text={sessionName ?? baseName(cwd)} max={120} /> will be{" "}
-				{isStreaming && "stopped and "}removed from the server. Its session file is kept, so you can
-				open it again from the stored sessions.
+				{isStreaming && "stopped and "}removed from the server. Its session file is kept
+				{isDemo(session)
+					? ", but the sample project is removed with its last session."
+					: ", so you can open it again from the stored sessions."}
 			</p>
 			<div class="dialog-actions row">
 				<Button autofocus onClick={onClose} label="Cancel" />

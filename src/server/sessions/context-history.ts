@@ -1,7 +1,9 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { billOf } from "../../core/bill.ts";
+import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
+import { editsIn } from "../../cost/index.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 import { apportioned } from "../../text/apportion.ts";
@@ -20,7 +22,7 @@ export function tokensByRequest(
 	numbers: ReadonlyMap<string, number>,
 ): Data<"ContextMoment">[] {
 	const moments: Data<"ContextMoment">[] = [];
-	let active = new Map<string, { kind: Data<"ContextKind">; tokens: number }>();
+	let active = new Map<string, ActivePiece>();
 	const byKind = new Map<Data<"ContextKind">, number>([
 		["system", head.system],
 		["tools", head.tools],
@@ -46,25 +48,36 @@ export function tokensByRequest(
 			for (const [id, { kind, tokens }] of active) if (!kept.has(id)) add(kind, -tokens);
 			active = kept;
 		}
-		if (entry.type === "context_edit") {
-			const before = active.get(entry.targetId);
+		const edits = editsIn(entry);
+		for (const { targetId, replacement } of edits) {
+			const before = active.get(targetId);
 			if (!before) continue;
-			const text = messageText(entry.replacement);
-			const kind = isStub(text) ? "stub" : before.kind;
+			const text = messageText(replacement);
 			add(before.kind, -before.tokens);
-			put(entry.targetId, kind, text);
-			continue;
+			put(targetId, { kind: isStub(text) ? "stub" : before.plainKind, text }, before.plainKind);
 		}
-		const piece = pieceOf(entry);
-		if (piece) put(entry.id, piece.kind, piece.text);
+		const piece = edits.length === 0 ? pieceOf(entry) : undefined;
+		if (piece) put(entry.id, piece);
 	}
 	return sampled(moments);
 
-	function put(id: string, kind: Data<"ContextKind">, text: string): void {
+	function put(id: string, { kind, text }: TextPiece, plainKind = kind): void {
 		const tokens = estimateTokens(text.length);
-		active.set(id, { kind, tokens });
+		active.set(id, { kind, plainKind, tokens });
 		add(kind, tokens);
 	}
+}
+
+interface ActivePiece {
+	readonly kind: Data<"ContextKind">;
+	/** Its kind while no stub replaces it. */
+	readonly plainKind: Data<"ContextKind">;
+	readonly tokens: number;
+}
+
+interface TextPiece {
+	readonly kind: Data<"ContextKind">;
+	readonly text: string;
 }
 
 type MessageEntry = Extract<SessionEntry, { type: "message" }>;
@@ -93,7 +106,11 @@ function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Ma
 	return new Map(at < 0 ? [] : entries.slice(at));
 }
 
-function pieceOf(entry: SessionEntry): { kind: Data<"ContextKind">; text: string } | undefined {
+function pieceOf(entry: SessionEntry): TextPiece | undefined {
+	if (entry.type === "custom_message") {
+		const kind = CUSTOM_KINDS.get(entry.customType) ?? "conversation";
+		return { kind, text: messageText(entry) };
+	}
 	if (TEXT_ENTRIES.has(entry.type)) return { kind: "conversation", text: messageText(entry) };
 	if (entry.type !== "message" || entry.message.role === "system") return undefined;
 	if (property(entry.message, "excludeFromContext") === true) return undefined;
@@ -102,10 +119,12 @@ function pieceOf(entry: SessionEntry): { kind: Data<"ContextKind">; text: string
 	return { kind, text: messageText(entry.message) };
 }
 
-const TEXT_ENTRIES: ReadonlySet<string> = new Set([
-	"compaction",
-	"branch_summary",
-	"custom_message",
+const TEXT_ENTRIES: ReadonlySet<string> = new Set(["compaction", "branch_summary"]);
+
+/** Messages of extensions that are not part of the conversation. */
+export const CUSTOM_KINDS: ReadonlyMap<string, Data<"ContextKind">> = new Map([
+	[WORKSET_ENTRY, "file"],
+	[BRIEFING_ENTRY, "map"],
 ]);
 
 export const resultKind = (toolName: unknown) => (toolName === "read" ? "read" : "tool");

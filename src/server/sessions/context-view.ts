@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
+import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
@@ -10,6 +10,7 @@ import { Ledger, pinnedCalls } from "../../session/index.ts";
 import { apportioned } from "../../text/apportion.ts";
 import { collapsed } from "../../text/one-line.ts";
 import {
+	CUSTOM_KINDS,
 	isAnswer,
 	promptSize,
 	requestNumbers,
@@ -200,11 +201,6 @@ function described(message: unknown, entry: SessionEntry, source: ContextSource)
 	}
 	return { kind: "conversation", label: labelOf(message, String(role)) };
 }
-
-const CUSTOM_KINDS: ReadonlyMap<string, Piece["kind"]> = new Map([
-	[WORKSET_ENTRY, "file"],
-	[BRIEFING_ENTRY, "map"],
-]);
 
 function describedResult(message: unknown, entry: SessionEntry, source: ContextSource): Described {
 	const item = source.sent.get(entry.id);

@@ -20,7 +20,15 @@ interface SavingsSource {
 /** Computes the savings of our systems from the session's entries. */
 export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"Savings"> {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
-	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
+	const pruned = new Map<string, Use>();
+	const removed = entries.flatMap((entry) => {
+		const own = removedBy(entry, byId);
+		if (entry.type !== "context_edit") return own ?? [];
+		// A later edit restores the text, or replaces the stub.
+		if (own) pruned.set(entry.targetId, own);
+		else pruned.delete(entry.targetId);
+		return [];
+	});
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
 	// Without tokens: an explained miss saves nothing by itself.
 	const explained = misses.flatMap(({ cause }) =>
@@ -31,7 +39,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 		birth: summed(enabled.birth, removedFor("birth")),
 		paging: summed(enabled.paging, pagingUses(entries)),
 		kota: summed(enabled.kota, kotaUses(entries)),
-		pruning: summed(enabled.pruning, removedFor("pruning")),
+		pruning: summed(enabled.pruning, [...pruned.values()]),
 		tiers: summed(enabled.tiers, tiersUses(entries)),
 		economy: summed(enabled.economy, explained),
 	};

@@ -195,6 +195,38 @@ describe("the view of a context", () => {
 		});
 	});
 
+	test("knows at each request what was a stub, from its record on and until it is undone", () => {
+		const { manager, result } = conversation();
+		const text = manager.getEntries().find(({ id }) => id === result);
+		const whole = text?.type === "message" && "content" in text.message ? text.message.content : [];
+		const stub = [{ type: "text" as const, text: "(Pruned) read" }];
+		const record = (content: unknown) =>
+			manager.appendCustomEntry("strata-shown-edits", { v: 1, edits: [[result, content]] });
+		say(manager);
+		record(stub);
+		say(manager);
+		manager.appendContextEdit(result, { content: stub });
+		say(manager);
+		record(whole);
+		say(manager);
+		manager.appendContextEdit(result, { content: whole as typeof stub });
+		manager.appendCustomMessageEntry("strata-workset", "a file", false);
+		say(manager);
+		const { history } = contextView(sourceOf(manager));
+		const kinds = history
+			.slice(-5)
+			.map(({ byKind: { read, stub, file } }) => [
+				...[read, stub, file].map((tokens = 0) => tokens > 0),
+			]);
+		expect(kinds).toEqual([
+			[true, false, false],
+			[false, true, false],
+			[false, true, false],
+			[true, false, false],
+			[true, false, true],
+		]);
+	});
+
 	test("leaves out what compaction has replaced, also from later moments", () => {
 		const { manager, ask } = conversation();
 		manager.appendCompaction("what was", "none", 1000);

@@ -78,7 +78,7 @@ function requestColumns(requests: readonly Data<"CostRequest">[]): Columns<Numbe
 	const format = pricesAligned(requests.map(({ noCacheCost }) => noCacheCost));
 	return [
 		...TOKEN_COLUMNS,
-		["Cost", ([, { cost }]) => format(cost)],
+		["Prompt", ([, { cost }]) => format(cost)],
 		["Pi alone", ([, { appendOnlyCost }]) => format(appendOnlyCost)],
 		["No cache", ([, { noCacheCost }]) => format(noCacheCost)],
 		{ title: "Thinking", cell: ([, { thinkingDropped: n }]) => n && `${n} dropped` },
