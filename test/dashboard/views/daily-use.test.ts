@@ -128,9 +128,9 @@ test("the history of commands is filtered, and its sessions have names", () => {
 	expect(isShown(entry("prompt"), "failed")).toBe(false);
 	expect(isShown(entry("get_state"), "all")).toBe(true);
 	const names = sessionNames([
-		{ sessionId: "a", cwd: "/work/shop" },
+		{ sessionId: "a", cwd: "/srv/shop" },
 		{ sessionId: "b", cwd: "/other/shop" },
-		{ sessionId: "c", cwd: "/work/shop", sessionName: "logs" },
+		{ sessionId: "c", cwd: "/srv/shop", sessionName: "logs" },
 	]);
 	expect([...names.values()]).toEqual(["shop", "shop (2)", "logs"]);
 });

@@ -280,7 +280,7 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 
 	test("sessions that no server has are known by their principal, and by their folders", async () => {
 		const { a, b } = await twoServers();
-		const [other, folder] = ["t", '/work/with "quotes" and \\'];
+		const [other, folder] = ["t", '/srv/with "quotes" and \\'];
 		await a.claim({ ...name, sessionId: other }, { create: true });
 		const record = { ...session(other), cwd: `${folder}/project` };
 		await a.finish(finished(command("other"), { session: record, version: 0 }));
