@@ -46,7 +46,8 @@ export class Membership {
 	/** Where a session without a folder starts: parked, it must be in one that a server takes. */
 	startFolder(given: string | undefined): string | undefined {
 		const { workspaces = [] } = this.#options;
-		return given === undefined || covers(workspaces, given) ? given : workspaces[0];
+		const isCovered = given !== undefined && covers(workspaces, given);
+		return isCovered ? given : (workspaces[0] ?? given);
 	}
 
 	/** What the others learn with each renewal of the lease. */

@@ -133,16 +133,14 @@ export class Router {
 	/** What was not sent yet is dropped: the client repeats it on its next connection. */
 	disconnect(client: Client): void {
 		this.#options.engine.disconnect(client);
-		for (const route of [...this.#routes.values()]) {
-			const { queue } = route;
-			const own = queue.filter((one) => one.client === client);
-			for (const command of own) {
-				queue.splice(queue.indexOf(command), 1);
-				this.#end(command);
-			}
-			// Others' commands may have waited behind them.
-			if (own.length > 0) this.#pump(route);
-		}
+		const own = [...this.#routes.values()].flatMap(({ queue }) =>
+			queue.filter((one) => one.client === client),
+		);
+		// All before the first ends: what depends on it must not go without it.
+		for (const command of own) command.route.queue.splice(command.route.queue.indexOf(command), 1);
+		for (const command of own) this.#end(command);
+		// Others' commands may have waited behind them.
+		for (const route of new Set(own.map((command) => command.route))) this.#pump(route);
 		this.#options.onClients(client);
 	}
 
@@ -262,7 +260,11 @@ export class Router {
 			frame,
 			...this.#nameFor(command),
 			reply: (message) => this.#respond(command, message),
-			moved: (why) => this.#moved(command, why, self()),
+			moved: (why) => {
+				// It may have begun here, so it waits for an owner that knows, like one that was sent.
+				if (why === "elsewhere" && frame.row.effect === "change") command.sends ||= 1;
+				this.#moved(command, why, self());
+			},
 		});
 	}
 
@@ -301,6 +303,7 @@ export class Router {
 	#takeBack(command: RoutedCommand, afterMs: number): void {
 		if (command.client.gone) {
 			this.#end(command);
+			this.#pumpLater(command.route, afterMs);
 			return;
 		}
 		command.waitsSince = performance.now();

@@ -113,6 +113,7 @@ export class SessionTable {
 		const held = this.#hold(record, "new");
 		let isReserved = false;
 		try {
+			await this.#checkRoomElsewhere(record); // so that most refusals reserve no name
 			const reserved = this.#options.reserve?.(held);
 			const claim = reserved instanceof Promise ? await reserved : reserved;
 			if (claim && claim.kind !== "held") throw exists(record.id);

@@ -15,8 +15,8 @@ const SERVER = {
 	sessions: 0,
 };
 
-/** A router whose sessions are all at another server, which answers when it is told to. */
-function createRouter(limits = {}) {
+/** A router whose sessions are all at another server, which answers when a test says so. `away` has no link. */
+function createRouter(limits = {}, { awaySession = "", engine = {} } = {}) {
 	const forwarded: { number: number; id: string }[] = [];
 	const link = {
 		isOpen: true,
@@ -33,13 +33,18 @@ function createRouter(limits = {}) {
 			whenAnswered: async () => {},
 			holds: () => false,
 			claim: async () => undefined,
+			...engine,
 		},
 		journal: { find: (names) => names.map(() => undefined) },
 		limits: { ...DEFAULT_LIMITS, ...limits },
-		locate: async () => ({ record: { cwd: "/" } as never, owner: "far" }),
+		locate: async ({ sessionId }) => ({
+			record: { cwd: "/" } as never,
+			owner: sessionId === awaySession ? "away" : "far",
+		}),
 		servers: () => [
 			{ ...SERVER, id: "here" },
 			{ ...SERVER, id: "far" },
+			{ ...SERVER, id: "away" },
 		],
 		self: () => "here",
 		link: (id) => (id === "far" ? link : undefined),
@@ -66,7 +71,12 @@ function createRouter(limits = {}) {
 		router.onResponse(link, number, JSON.stringify({ type: "response", id, success: true }));
 	};
 	const ids = () => forwarded.map(({ id }) => id);
-	return { router, client, ask, answer, ids };
+	const release = (sessionId: string) => router.onReleased(link, [{ principal: "ann", sessionId }]);
+	const move = (id: string) => {
+		const { number = 0 } = forwarded.find((one) => one.id === id) ?? {};
+		router.onMoved(link, number, "elsewhere");
+	};
+	return { router, client, ask, answer, ids, release, move };
 }
 
 test("a command behind one whose client has left is sent, although that one waited for a dependency", async () => {
@@ -79,6 +89,53 @@ test("a command behind one whose client has left is sent, although that one wait
 	ann.gone = true;
 	router.disconnect(ann);
 	await vi.waitFor(() => expect(ids()).toEqual(["slow", "behind"]), PATIENCE);
+});
+
+test("what depends on a command of a client that left is not sent without it", async () => {
+	const { router, client, ask, answer, ids } = createRouter({}, { awaySession: "s1" });
+	const ann = client("a");
+	ask(ann, "first", "s1");
+	ask(ann, "known", "s3");
+	await vi.waitFor(() => expect(ids()).toEqual(["known"]), PATIENCE);
+	answer("known");
+	ask(ann, "second", "s3", { dependsOn: ["first"] });
+	ann.gone = true;
+	router.disconnect(ann);
+	expect(ids()).toEqual(["known"]);
+	expect(router.pending).toBe(0);
+});
+
+test("a command behind one that comes back for a client that left is sent", async () => {
+	const { router, client, ask, ids, release, move } = createRouter();
+	const [ann, other] = [client("a"), client("b")];
+	ask(ann, "one", "s");
+	await vi.waitFor(() => expect(ids()).toEqual(["one"]), PATIENCE);
+	release("s");
+	ask(other, "two", "s");
+	ann.gone = true;
+	router.disconnect(ann);
+	move("one");
+	await vi.waitFor(() => expect(ids()).toEqual(["one", "two"]), PATIENCE);
+});
+
+test("a change that may have begun here is never answered as one that had no effect", {
+	tags: "slow",
+}, async () => {
+	let isHere = true;
+	const engine = {
+		holds: () => isHere,
+		receive: (_client: Client, _bytes: unknown, { moved }: { moved(why: "elsewhere"): void }) => {
+			isHere = false;
+			moved("elsewhere");
+		},
+	};
+	const limits = { shortMs: 1, longMs: 1 };
+	const { router, client } = createRouter(limits, { awaySession: "s", engine });
+	const ann = client("a");
+	const change = { type: "set_session_name", id: "x", sessionId: "s", name: "n" };
+	router.receive(ann, JSON.stringify(change));
+	await vi.waitFor(() => expect(ann.answers).toHaveLength(1), PATIENCE);
+	expect(ann.answers[0]?.value).toMatchObject({ success: false, code: "timeout" });
 });
 
 test("a command waits for its dependency on another server, and for what was sent before it", async () => {
