@@ -15,7 +15,7 @@ export interface Located {
 }
 
 export interface PlacingOptions {
-	readonly engine: Pick<Engine, "holds" | "claim">;
+	readonly engine: Pick<Engine, "holds" | "claim" | "isStopping">;
 	locate(name: StreamName): Promise<Located | undefined>;
 	/** The living servers, this one included. */
 	servers(): readonly Server[];
@@ -61,6 +61,8 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	const reached = fit.filter(({ id }) => id === self() || isLinked(id));
 	const best = reached.find(({ id }) => !refused.has(id));
 	if (!best) {
+		// The client repeats it at the next process.
+		if (engine.isStopping) return { kind: "nowhere", failure: failures.SHUTTING_DOWN };
 		// The database was away since the start, or this server was given up a moment ago.
 		if (!servers().some(({ id }) => id === self())) return LATER;
 		if (fit.length > reached.length) return LATER; // as long as a command may wait

@@ -28,7 +28,7 @@ import {
 export interface RouterOptions extends Omit<PlacingOptions, "isLinked"> {
 	readonly engine: Pick<
 		Engine,
-		"connect" | "receive" | "whenAnswered" | "disconnect" | "holds" | "claim"
+		"connect" | "receive" | "whenAnswered" | "disconnect" | "holds" | "claim" | "isStopping"
 	>;
 	readonly journal: Pick<Journal, "find">;
 	link(id: string): Link | undefined;

@@ -132,6 +132,11 @@ export class Engine {
 		if (!client.relay) client.send(new Message({ type: "server_ready", data }));
 	}
 
+	/** Whether `shutdown` was called. */
+	get isStopping(): boolean {
+		return this.#isStopping;
+	}
+
 	/** `bytes` is one frame: a string, or bytes that are expected to be UTF-8. Never throws. */
 	receive(client: Client, bytes: string | Uint8Array, origin?: Origin): void {
 		const sender = this.#senders.get(client);

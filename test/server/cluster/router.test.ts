@@ -16,7 +16,7 @@ const SERVER = {
 };
 
 /** A router whose sessions are all at another server, which answers when a test says so. `away` has no link. */
-function createRouter(limits = {}, { awaySession = "", engine = {} } = {}) {
+function createRouter(limits = {}, { awaySession = "", engine = {}, isLast = false } = {}) {
 	const forwarded: { number: number; id: string }[] = [];
 	const link = {
 		isOpen: true,
@@ -33,18 +33,18 @@ function createRouter(limits = {}, { awaySession = "", engine = {} } = {}) {
 			whenAnswered: async () => {},
 			holds: () => false,
 			claim: async () => undefined,
+			isStopping: isLast,
 			...engine,
 		},
 		journal: { find: (names) => names.map(() => undefined) },
 		limits: { ...DEFAULT_LIMITS, ...limits },
 		locate: async ({ sessionId }) => ({
 			record: { cwd: "/" } as never,
-			owner: sessionId === awaySession ? "away" : "far",
+			owner: isLast ? undefined : sessionId === awaySession ? "away" : "far",
 		}),
 		servers: () => [
-			{ ...SERVER, id: "here" },
-			{ ...SERVER, id: "far" },
-			{ ...SERVER, id: "away" },
+			{ ...SERVER, id: "here", takesSessions: !isLast },
+			...(isLast ? [] : ["far", "away"].map((id) => ({ ...SERVER, id }))),
 		],
 		self: () => "here",
 		link: (id) => (id === "far" ? link : undefined),
@@ -136,6 +136,14 @@ test("a change that may have begun here is never answered as one that had no eff
 	router.receive(ann, JSON.stringify(change));
 	await vi.waitFor(() => expect(ann.answers).toHaveLength(1), PATIENCE);
 	expect(ann.answers[0]?.value).toMatchObject({ success: false, code: "timeout" });
+});
+
+test("the last server that stops says so, for sessions that it has given up, too", async () => {
+	const { client, ask } = createRouter({}, { isLast: true });
+	const ann = client("a");
+	ask(ann, "late", "s");
+	await vi.waitFor(() => expect(ann.answers).toHaveLength(1), PATIENCE);
+	expect(ann.answers[0]?.value).toMatchObject({ success: false, code: "shutting_down" });
 });
 
 test("a command waits for its dependency on another server, and for what was sent before it", async () => {
