@@ -45,7 +45,7 @@ export function costView({
 	let pruned = false;
 	let removed = 0;
 	/** Tokens that pruning has taken out of results, by their ids: an edit is recorded, and stored later. */
-	const stubs = new Map<string, number>();
+	const stubs = new Map<string, { id: string; tokens: number }>();
 	let usedMs: number | undefined;
 	let lastId: string | undefined;
 	let overLimit = 0;
@@ -54,12 +54,15 @@ export function costView({
 		for (const edit of editsIn(entry)) {
 			const { targetId } = edit;
 			const stub = removedBy(edit, byId);
+			const last = stubs.get(targetId);
+			// One of another branch says nothing about this one.
+			const before = last && continues(entry, last.id) ? last.tokens : undefined;
 			// Not every edit is pruning: the working set edits entries too. What follows a stub restores its text.
-			if (stub?.system !== "pruning" && !stubs.has(targetId)) continue;
-			if (stub && stubs.get(targetId) === stub.tokens) continue; // recorded before
+			if (stub?.system !== "pruning" && before === undefined) continue;
+			if (stub && before === stub.tokens) continue; // recorded before
 			pruned = true;
-			removed += Math.max(0, (stub?.tokens ?? 0) - (stubs.get(targetId) ?? 0));
-			if (stub) stubs.set(targetId, stub.tokens);
+			removed += Math.max(0, (stub?.tokens ?? 0) - (before ?? 0));
+			if (stub) stubs.set(targetId, { id: entry.id, tokens: stub.tokens });
 			else stubs.delete(targetId);
 		}
 		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a warming ping

@@ -101,9 +101,11 @@ export class PiParser implements SessionParser {
 		const id = this.#version === 1 ? String(this.entries.length) : property(line, "id");
 		if (typeof type !== "string" || typeof id !== "string") return "damaged";
 		if (id.length > MAX_ID_LENGTH) return "damaged";
+		const parent = this.#parentOf(line);
+		// On another branch, nothing has shown the edits that were recorded.
+		if (parent !== this.entries.length - 1) this.#recorded.clear();
 		const contents = this.#readableContents(type, line);
 		if (!contents) return "damaged";
-		const parent = this.#parentOf(line);
 		this.#lastMs = timeOf(property(line, "timestamp")) ?? this.#lastMs;
 		let above = parent ?? this.entries.length - 1;
 		for (const [index, content] of contents.entries()) {

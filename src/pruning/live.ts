@@ -111,7 +111,7 @@ export class LivePruning {
 		const content = contentOf(returned);
 		this.#restored.set(entryId, content);
 		const before = original !== undefined && { original };
-		session.edits.add({ owner: OWNER, entryId, sentAs, ...before, content, isByHand: true });
+		session.edits.add({ owner: OWNER, entryId, sentAs, ...before, content, isExplained: true });
 		session.cache.notePruned();
 		return undefined;
 	}
@@ -119,7 +119,10 @@ export class LivePruning {
 	/** Cancels an edit that no request has shown yet. Returns whether there was one. */
 	#cancel(session: SessionView, callId: string, edits: Map<string, unknown>): boolean {
 		const own = [...resultsNow(session).values()].find(({ toolCallId }) => toolCallId === callId);
+		const stub = own && this.#pendingStubs.get(own.entryId);
+		const isByHand = stub === undefined || stub.plan.why === "hand";
 		if (!own || !edits.delete(own.entryId)) return false;
+		if (isByHand) session.cache.noteUnpruned(stub?.pruned.freedTokens);
 		session.edits.drop(own.entryId);
 		return true;
 	}
@@ -194,8 +197,9 @@ export class LivePruning {
 			const { entryId, toolCallId: sentAs, original } = pruned;
 			this.#pendingStubs.set(entryId, { pruned, plan });
 			const content = contentOf(pruned.stub);
-			const isByHand = plan.why === "hand";
-			edits.add({ owner: OWNER, entryId, sentAs, original, content, isByHand });
+			// Requests show these before the session has them.
+			const isExplained = plan.why === "hand" || plan.why === "cold";
+			edits.add({ owner: OWNER, entryId, sentAs, original, content, isExplained });
 		}
 	}
 

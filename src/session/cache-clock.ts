@@ -23,6 +23,8 @@ export interface CacheClock {
 	readonly boundAnswer: string | undefined;
 	/** Records that old text was replaced in the next request, which explains its cache miss, and how much is gone. */
 	notePruned(removedTokens?: number): void;
+	/** Takes that back, before a request has shown it. */
+	noteUnpruned(removedTokens?: number): void;
 	/** Records that the provider holds most of the last prompt for this long, whatever its last write was for. */
 	noteTtl(ttl: Ttl): void;
 }
@@ -129,7 +131,12 @@ export class CacheTracker {
 		const { sent, compacted, pruned, removedTokens, branched } = this.#unbilled;
 		this.#unbilled = nothingYet();
 		const request = sent ?? { payload: undefined, atMs: bill.atMs, gapMs: 0 };
-		const changes = { compacted, pruned, branched, ...(removedTokens > 0 && { removedTokens }) };
+		const changes = {
+			compacted,
+			pruned: pruned > 0,
+			branched,
+			...(removedTokens > 0 && { removedTokens }),
+		};
 		return { bill, request: { ...request, ...changes } };
 	}
 
@@ -156,8 +163,12 @@ export class CacheTracker {
 				);
 			},
 			notePruned: (removedTokens = 0) => {
-				this.#unbilled.pruned = true;
+				this.#unbilled.pruned++;
 				this.#unbilled.removedTokens += removedTokens;
+			},
+			noteUnpruned: (removedTokens = 0) => {
+				this.#unbilled.pruned--;
+				this.#unbilled.removedTokens -= removedTokens;
 			},
 			noteTtl: (ttl) => {
 				this.#heldTtl = ttl;
@@ -184,13 +195,14 @@ interface Unbilled {
 	/** The latest request, with the longest gap before any request that is not billed yet. */
 	sent?: Pick<SentRequest, "payload" | "atMs" | "gapMs" | "thinking">;
 	compacted: boolean;
-	pruned: boolean;
+	/** How often. */
+	pruned: number;
 	removedTokens: number;
 	branched: boolean;
 }
 
 function nothingYet(): Unbilled {
-	return { compacted: false, pruned: false, removedTokens: 0, branched: false };
+	return { compacted: false, pruned: 0, removedTokens: 0, branched: false };
 }
 
 export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {

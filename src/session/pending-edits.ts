@@ -17,8 +17,8 @@ export interface PendingEdit {
 	/** If set, the edit applies only to this text, and is dropped if another edit changed the text. */
 	readonly original?: string;
 	readonly content: EditContent;
-	/** Asked for by the user: the next request shows it, whether or not it pays. */
-	readonly isByHand?: boolean;
+	/** Recorded for every model, since it explains what its first request costs. */
+	readonly isExplained?: boolean;
 }
 
 /** Edits that are applied to requests until the session has them, so that hidden text stays hidden. */
@@ -93,7 +93,7 @@ export class PendingEdits {
 		const sent = Map.groupBy(messages, editId);
 		const known = recordedEdits(source);
 		const fresh = [...this.#pending.values()]
-			.filter((one) => (isBound || one.isByHand === true) && stateOf(one) === "pending")
+			.filter((one) => (isBound || one.isExplained === true) && stateOf(one) === "pending")
 			.filter(({ sentAs, content }) => isShown(content, sent.get(sentAs) ?? []))
 			.filter(({ entryId, content }) => !isDeepStrictEqual(known.get(entryId), content))
 			.map(({ entryId, content }) => [entryId, content]);

@@ -196,6 +196,24 @@ describe("the cost of a session", () => {
 		expect(removedFromNext(entries.slice(0, 6))).toBe(9988);
 	});
 
+	test("knows a stub of one branch from one of another", () => {
+		const stub = [{ type: "text", text: "(Pruned) read(): 40,000 chars. Full text: read x" }];
+		const edit = { type: "context_edit", targetId: "e0", replacement: { content: stub } };
+		const entries = branchOf(
+			result("y".repeat(40_000)),
+			answer(0, 22_000),
+			edit,
+			answer(2000, 11_000, 10, 1000),
+			{ ...answer(22_000, 100, 10, 2000), parentId: "e1" },
+			edit,
+			answer(2000, 11_000, 10, 3000),
+		);
+		const { requests } = view(entries);
+		expect(requests.map(({ miss }) => miss?.cause)).toEqual([
+			...[undefined, "pruning", undefined, "pruning"],
+		]);
+	});
+
 	test("blames pruning for one request, not for a pause after it", () => {
 		const stub = [{ type: "text", text: "(Pruned) read(): 40,000 chars. Full text: read x" }];
 		const entries = branchOf(

@@ -54,6 +54,24 @@ describe("a session file", () => {
 		expect(steps.map(({ changes }) => changes.has("edit"))).toEqual([false, false, true, false]);
 	});
 
+	test("knows a recorded edit of one branch from a stored one of another", async () => {
+		const writer = new SessionWriter();
+		const usage = { input: 10, cacheWrite: 1000 };
+		writer.user("read it");
+		writer.assistant([writer.call("c1", "read", { path: "a" })], usage);
+		const target = writer.result("c1", "read", "x".repeat(4000));
+		const answered = writer.assistant("one", usage);
+		const content = [{ type: "text", text: "(Pruned) read: 4,000 chars." }];
+		const data = { v: 1, edits: [[target, content]] };
+		writer.entry("custom", { customType: "strata-shown-edits", data });
+		writer.leaf = answered;
+		writer.entry("context_edit", { targetId: target, replacement: { content } });
+		writer.assistant("two", usage);
+		const steps = [...(await writer.replay()).steps()];
+		const labels = steps.at(-1)?.blocks.map(({ label }) => label);
+		expect(labels).toContain("replaced content");
+	});
+
 	test("with a stub that was undone has the first text again, which may still be cached", async () => {
 		const writer = new SessionWriter();
 		const usage = { input: 10, cacheWrite: 1000 };

@@ -160,7 +160,7 @@ describe("edits that a request shows are recorded", () => {
 	test("only those by hand where no thinking is bound to them", () => {
 		const { edits, source, appendEntry } = pendingIn({ a: "text of a", b: "text of b" });
 		edits.add(stub("a"));
-		edits.add({ ...stub("b"), isByHand: true });
+		edits.add({ ...stub("b"), isExplained: true });
 		const edited = edits.applyTo([result("a"), result("b")], OWNER);
 		edits.noteBinding(source, edited, false);
 		const data = { v: 1, edits: [["b", stub("b").content]] };

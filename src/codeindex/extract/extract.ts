@@ -183,6 +183,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
+	const tick = source.indexOf("`");
 	// A keyword and a space take three characters or more. Counting words is far faster than matching keywords.
 	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
@@ -201,7 +202,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 				if (depth > 0) depth--;
 				break;
 			case SLASH:
-				at = commentEnd(source, at);
+				at = commentEnd(source, at, mayHaveJsx || (tick !== -1 && tick < at));
 				break;
 			case SEMICOLON:
 				if (!elseFollows(source, at + 1)) runs[depth] = 0;
@@ -249,14 +250,19 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 }
 
 /** The last character of a comment that begins its line at `at`, or `at`. Rulers such as `// -----` nest nothing. */
-function commentEnd(source: string, at: number): number {
+function commentEnd(source: string, at: number, mayBeText: boolean): number {
 	const next = source.charCodeAt(at + 1);
 	if (next !== SLASH && next !== STAR) return at;
 	let before = at - 1;
 	while (before >= 0 && isBlank(source.charCodeAt(before))) before--;
 	if (before >= 0 && source.charCodeAt(before) !== NEWLINE) return at;
-	const end = next === SLASH ? source.indexOf("\n", at) - 1 : source.indexOf("*/", at + 2) + 1;
-	return end > at ? end : source.length;
+	const ends = next === SLASH ? /[\n\r\u2028\u2029]/g : /\*\//g;
+	ends.lastIndex = at + 2;
+	const end = ends.exec(source)?.index ?? source.length;
+	if (!mayBeText) return next === SLASH ? end - 1 : end + 1;
+	// In a template or JSX this is text: up to what may begin code.
+	const code = source.slice(at, end).search(/[([{<]/);
+	return (code === -1 ? end : at + code) - 1;
 }
 
 function isBlank(char: number): boolean {

@@ -30,7 +30,8 @@ export function composerStateOf(sessionId: string): ComposerState {
 		onDone(command, data) {
 			const { type } = command;
 			if (type === "export_html") toast(`Saved on the server: ${(data as { path: string }).path}`);
-			if (type === "new_session" || type === "clone") void openBeside(state.origin);
+			const isReplaced = type === "new_session" || type === "clone";
+			if (isReplaced && !(data as { cancelled: boolean }).cancelled) void openBeside(state.origin);
 			if (type === "set_thinking_level") void checkLevel(sessionId, command.fields.level);
 		},
 		onFailed(text, { type }, error) {

@@ -217,9 +217,10 @@ function causeOf(
 	changed: ComparedPiece | undefined,
 ): MissCause | undefined {
 	if (now.compacted) return "compaction";
-	if (now.pruned) return "pruning";
-	if (now.model !== before.model) return "model";
 	const isLate = now.gapMs >= rules.ttlMs[ttlUsedBy(before) ?? "5m"];
+	// What had expired was lost with or without pruning.
+	if (now.pruned && !(isLate && now.tokens.read === 0)) return "pruning";
+	if (now.model !== before.model) return "model";
 	// After a long pause, a change is the cause only if what precedes it was still read.
 	if (isLate && !(changed && isReadUpToChange(before, now))) return "expired";
 	// Checked before thinking, since tools and system precede all that a thinking setting invalidates.

@@ -82,6 +82,8 @@ class BodyWriter {
 	/** Moved text is shown where it is now. */
 	#isMoved = 0;
 	#isHidden = false;
+	/** In properties from before a tracked change. */
+	#isOld = false;
 	#inText = false;
 	#isBold = false;
 	#isItalic = false;
@@ -139,16 +141,22 @@ class BodyWriter {
 				this.#heading = 0;
 				this.#list = undefined;
 				return;
+			case "pprchange":
+				this.#isOld = true;
+				return;
 			case "pstyle": {
+				if (this.#isOld) return;
 				const style = this.#context.styles.get(attribute("w:val"));
 				this.#heading = style?.heading ?? 0;
 				this.#list = style?.list;
 				return;
 			}
 			case "ilvl":
+				if (this.#isOld) return;
 				this.#list = { level: levelOf(attribute("w:val")), id: this.#list?.id ?? "" };
 				return;
 			case "numid": {
+				if (this.#isOld) return;
 				const id = attribute("w:val");
 				this.#list = id === "0" ? undefined : { level: this.#list?.level ?? 0, id };
 				return;
@@ -248,6 +256,9 @@ class BodyWriter {
 			case "rpr":
 				this.#inRunProperties = false;
 				return;
+			case "pprchange":
+				this.#isOld = false;
+				return;
 			case "fallback":
 				this.#fallback = Math.max(0, this.#fallback - 1);
 				return;
@@ -292,8 +303,9 @@ class BodyWriter {
 			this.#out.push(`<${tag}>${text}</${tag}>`);
 			return;
 		}
-		this.#closeLists(list.level + 1);
 		const isNumbered = this.#context.numbered.has(`${list.id}.${list.level}`);
+		const isSame = this.#openLists[list.level] === isNumbered;
+		this.#closeLists(isSame ? list.level + 1 : list.level);
 		while (this.#openLists.length <= list.level) {
 			this.#openLists.push(isNumbered);
 			this.#out.push(isNumbered ? "<ol>" : "<ul>");

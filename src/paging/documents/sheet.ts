@@ -151,7 +151,7 @@ function fieldEnd(text: string, from: number, separator: number): number {
 
 function separatorOf(text: string): string {
 	// Quoted values may hold any sign, and line ends.
-	const start = text.slice(0, 10_000).replace(/"[^"]*(?:"|$)/g, "");
+	const start = text.slice(0, 10_000).replace(/(^|[,\t;|\r\n])"(?:[^"]|"")*(?:"|$)/g, "$1");
 	const line = start.split("\n", 1)[0] ?? "";
 	const count = (sign: string) => line.split(sign).length;
 	return [",", "\t", ";", "|"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));

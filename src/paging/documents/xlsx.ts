@@ -203,6 +203,7 @@ function timeStyles(xml: string): Map<number, TimeFormat> {
 				const plain = code.replace(/\[[^\]]*\]|(?<=s)\.0+/gi, "");
 				if (/\[(?:h+|m+|s+)\]/i.test(code)) formats.set(id, "span");
 				else if (/[ymdhs]/i.test(plain) && !/[0#]/.test(plain)) formats.set(id, "date");
+				else formats.delete(id); // the file's own meaning of a built-in number
 			} else if (name === "cellxfs") inCells = true;
 			else if (name === "xf" && inCells) {
 				const format = formats.get(Number(attribute("numfmtid")));

@@ -24,6 +24,7 @@ export function markClutter({ blocks, nodes }: PageTree): Uint8Array {
 			isOwnHidden ||
 			isSide ||
 			ALWAYS_CLUTTER.test(label) ||
+			(chars <= 500 && BAR_NAME.test(label)) ||
 			(isNamed && (isMostlyLinks || isPrompt));
 		if (isMarked || isRelated || isPostSignature(label, parent)) marks.fill(1, first, end);
 	}
@@ -74,7 +75,9 @@ const CLUTTER_NAME =
 	/(?:^|[\s_-])(?:share|sharing|social|related|recommend\w*|promo\w*|sponsor\w*|advert\w*|ads?|breadcrumbs?|byline|tags|pagination|menu|sidebar|cookies?|consent|gdpr|newsletter|subscribe|subscription|signup|skip)(?:$|[\s_-])/i;
 /** Names that programs give only to what is no text of the page: consent dialogs, advertisements in threads, notes below articles. */
 const ALWAYS_CLUTTER =
-	/(?:^|\s)(?:onetrust-\w+-sdk|CybotCookiebotDialog|usercentrics-root|cmplz-cookiebanner|qc-cmp2-\w+|didomi-host|sam(?:Item|BannerUnit|CodeUnit)|printfooter|nocontent)(?:$|\s)|(?:^|[\s_-])(?:promo|announcement)-?bar/i;
+	/(?:^|\s)(?:onetrust-\w+-sdk|CybotCookiebotDialog|usercentrics-root|cmplz-cookiebanner|qc-cmp2-\w+|didomi-host|sam(?:Item|BannerUnit|CodeUnit)|printfooter|nocontent)(?:$|\s)/i;
+/** Also the name of what holds the page: `has-announcement-bar`. */
+const BAR_NAME = /(?:^|[\s_-])(?:promo|announcement)-?bar/i;
 const PROMPT_NAME = /cookie|consent|gdpr|newsletter|subscri|signup/i;
 const RELATED_HEADING =
 	/^\s*(?:related|recommended|popular|more|latest)\s+(?:articles?|posts?|stories|news|reading|from)\b|^\s*(?:you (?:may|might) also|read next|share this)/i;

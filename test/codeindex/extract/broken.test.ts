@@ -54,6 +54,8 @@ describe("sources that cannot be understood", () => {
 		["array types", `type A = B${many("[]")};`],
 		["assignments", `${many("a=")}1`],
 		["awaits", many("await ")],
+		["lists behind a comment that a carriage return ends", `// a\rvar a = ${many("[")}`],
+		["lists behind what is no comment", `var a = \`\n/*\`; var b = ${many("[")}`],
 	])("nesting without end is no crash: %s", (_, source) => {
 		for (const path of ["a.tsx", "a.js"]) {
 			expect(extractFacts(path, source)).toMatchObject({ status: "broken" });

@@ -61,6 +61,7 @@ describe("a request misses", () => {
 	test.each<[string, Partial<AnsweredRequest>]>([
 		["compaction", { compacted: true, model: "other" }],
 		["pruning", { pruned: true, pieces: piecesOf(payload("rules", "other")) }],
+		["expired", { pruned: true, gapMs: 300_000 }],
 		["model", { model: "other", thinking: "high" }],
 		["expired", { gapMs: 300_000, pieces: piecesOf(payload("other", "one")) }],
 		["tools", { pieces: piecesOf({ ...payload("rules", "one"), tools: [] }), thinking: "high" }],

@@ -17,6 +17,12 @@ test("separators in quotes do not decide what separates values", async () => {
 	);
 });
 
+test("quotes inside of a value, such as inches, quote nothing", async () => {
+	expect(await csv('Size 5";Price;Colour\n3;4,50;red')).toBe(
+		'| Size 5" | Price | Colour |\n| --- | --- | --- |\n| 3 | 4,50 | red |',
+	);
+});
+
 describe("a Word document", () => {
 	test("tells its endnotes from its footnotes, which have the same numbers", async () => {
 		const note = (kind: string) =>

@@ -71,6 +71,11 @@ describe("by the names of what is around it", () => {
 		expect(kept(html, {}, 0.9)).toEqual(["Text"]);
 	});
 
+	test("what holds the whole page is not left out for the name of a bar that it has", () => {
+		const html = `<body class="has-announcement-bar"><div class="page has-announcement-bar"><p>Text ${text}</p><p>More ${text.repeat(9)}</p></div></body>`;
+		expect(kept(html, {}, 0.9)).toEqual(["Text", "More"]);
+	});
+
 	test("a list of the pages below goes with the text before it", () => {
 		const html = `<body><p>Other ${text.repeat(9)}</p><p>Text ${text}</p><div class="toctree-wrapper compound"><ul><li><a href="a">First</a></li><li><a href="b">Second</a></li></ul></div></body>`;
 		expect(kept(html, { Other: 0.9, Text: 0.9 }, 0.1)).toEqual([

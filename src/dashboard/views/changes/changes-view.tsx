@@ -71,6 +71,8 @@ function File(props: { file: FileChange; isOpen: boolean; onToggle(): void }) {
 	const [most, setMost] = useState(FIRST_LINES);
 	const shown = partsWithin(file.parts, most);
 	const rest = file.parts.length - shown.length;
+	const linesTo = (count: number) =>
+		file.parts.slice(0, count).reduce((sum, { lines }) => sum + lines.length, 0);
 	const summary = (
 		<>
 			<PlainText as="code" text={file.path} max={300} />{" "}
@@ -100,7 +102,7 @@ function File(props: { file: FileChange; isOpen: boolean; onToggle(): void }) {
 			{rest > 0 && (
 				<Button
 					class="quiet small"
-					onClick={() => setMost(most + MORE_LINES)}
+					onClick={() => setMost(Math.max(most + MORE_LINES, linesTo(shown.length + 1)))}
 					label={`Show more (${formatNumberOf(rest, "diff")} left)`}
 				/>
 			)}
