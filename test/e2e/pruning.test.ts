@@ -412,8 +412,10 @@ describe("stubs are part of the session", () => {
 		const old = await withOldRead(started);
 		pause();
 		await started.talk();
-		const types = pi.sessionManager.getBranch().map((entry) => entry.type);
-		expect(types.filter((type) => type === "custom")).toHaveLength(5);
+		const drafted = pi.sessionManager
+			.getBranch()
+			.filter((entry) => entry.type === "custom" && entry.customType === "other");
+		expect(drafted).toHaveLength(5);
 		expect(isStub(projected(pi, old.id))).toBe(true);
 	});
 });
