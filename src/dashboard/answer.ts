@@ -40,10 +40,7 @@ export function useAnswer<Type extends SendableCommandType>(
 		const current = createRefresher({
 			fetch: (signal) =>
 				client().request(type, ...([fields, { signal }] as CommandArguments<Type>)),
-			onAnswer: ({ data }, isLast) => {
-				keepAnswer(type, key, data);
-				setState({ data, error: undefined, isLoading: !isLast, key });
-			},
+			onAnswer: ({ data }, isLast) => setState({ data, error: undefined, isLoading: !isLast, key }),
 			onError: (error, isLast) =>
 				setState((old) => ({ ...old, error: errorMessage(error), isLoading: !isLast })),
 		});
@@ -55,5 +52,10 @@ export function useAnswer<Type extends SendableCommandType>(
 		setState((old) => ({ ...old, isLoading: true }));
 		refresher.current?.refresh();
 	}, [key, version, refreshes, connectionCount.value]);
+	const { data, key: drawnKey } = state;
+	// Effects run once all is drawn: an answer that cannot be drawn is never shown again.
+	useEffect(() => {
+		if (data !== undefined && drawnKey !== undefined) keepAnswer(type, drawnKey, data);
+	}, [data]);
 	return { ...state, refresh: () => setRefreshes((count) => count + 1) };
 }
