@@ -85,7 +85,7 @@ export class PendingEdits {
 	/**
 	 * Records the edits that `messages` show. The answer's thinking is bound to them, but the session gets
 	 * them only after the answer. A fork, branch or crash recovery at that answer needs this record. Where no thinking
-	 * is bound, edits by hand are recorded all the same: they explain what the request cost.
+	 * is bound, edits that explain what the request cost are recorded all the same: those by hand and those of a cold cache.
 	 */
 	noteBinding(source: SessionSource, messages: readonly unknown[], isBound = true): void {
 		if (this.#pending.size === 0) return;
