@@ -273,6 +273,20 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await page.getByRole("region", { name: "Policies" }).waitFor();
 	});
 
+	test("a file that is dropped during a replay takes its place", async () => {
+		const { page, server } = await open("replay");
+		const never = Promise.withResolvers<never>();
+		const answer = server.answers.replay_session;
+		server.answers.replay_session = () => never.promise;
+		await drop(page, { name: "slow.jsonl", content: "x" });
+		await page.getByText("Replaying slow.jsonl").waitFor();
+		server.answers.replay_session = answer as never;
+		await drop(page, { name: "next.jsonl", content: "x" });
+		await page.getByText("next.jsonl").waitFor();
+		await page.getByRole("region", { name: "Policies" }).waitFor();
+		expect(await page.getByText("slow.jsonl").count()).toBe(0);
+	});
+
 	test("a file that is too large, and one that the server refuses, are answered in words", async () => {
 		const { page, server } = await open("replay");
 		const sent = () => server.sent.filter(({ type }) => type === "replay_session").length;

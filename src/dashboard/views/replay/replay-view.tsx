@@ -20,7 +20,6 @@ export function ReplayView() {
 	useEffect(() => {
 		if (sessionId !== undefined) replayOpen(sessionId);
 	}, [sessionId]);
-	const isBusy = state.name === "running";
 	const outcome = useRef<HTMLDivElement>(null);
 	// It is above the list, which may be long.
 	useEffect(() => {
@@ -33,9 +32,9 @@ export function ReplayView() {
 				Shows what the requests of a session cost, why some missed the cache, and what they would
 				have cost under other context policies. The session file is sent only to your own server.
 			</p>
-			<FileDrop isBusy={isBusy} onFile={replayFile} />
+			<FileDrop onFile={replayFile} />
 			<div role="status" ref={outcome}>
-				{isBusy && (
+				{state.name === "running" && (
 					<p class="notice">
 						Replaying <PlainText text={state.file} max={200} />… Long sessions take a few seconds.{" "}
 						<Button class="small" onClick={stop} label="Stop" />
@@ -44,16 +43,16 @@ export function ReplayView() {
 			</div>
 			{state.name === "failed" && <Problem text={state.why} />}
 			{state.name === "done" && <ReplayReportView report={state.report} file={state.file} />}
-			<SessionFiles isBusy={isBusy} onPick={replayFound} />
+			<SessionFiles onPick={replayFound} />
 		</div>
 	);
 }
 
 /** Accepts a file dropped anywhere on the page. */
-function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): void }) {
+function FileDrop({ onFile }: { onFile(file: File): void }) {
 	const id = useId();
 	const [isOver, setIsOver] = useState(false);
-	useDraggedFiles({ onOver: setIsOver, onDrop: (file) => !isBusy && onFile(file) });
+	useDraggedFiles({ onOver: setIsOver, onDrop: onFile });
 	return (
 		<section class={`file-drop stack ${isOver ? "is-over" : ""}`} aria-label="Session file">
 			<p>
@@ -62,7 +61,6 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 			<input
 				id={id}
 				type="file"
-				disabled={isBusy}
 				onChange={(event) => {
 					const file = event.currentTarget.files?.[0];
 					// Cleared, so that choosing the same file again fires `change`.

@@ -13,8 +13,7 @@ type SessionFile = Data<"SessionFile">;
 type Page = ResponseData["list_agent_sessions"];
 
 /** The session files that `strata replay --find` lists, a page at a time. */
-export function SessionFiles(props: { isBusy: boolean; onPick(file: SessionFile): void }) {
-	const { isBusy, onPick } = props;
+export function SessionFiles({ onPick }: { onPick(file: SessionFile): void }) {
 	const [filter, setFilter] = useState("");
 	const { answer, page, showMore } = usePages(useSettled(filter.trim(), FILTER_MS));
 	const now = useNow();
@@ -47,7 +46,6 @@ export function SessionFiles(props: { isBusy: boolean; onPick(file: SessionFile)
 							cell: (file) => (
 								<>
 									<TextButton
-										disabled={isBusy}
 										onClick={() => onPick(file)}
 										text={nameOf(file)}
 										max={120}
