@@ -57,6 +57,8 @@ export interface TestPostgres {
 
 const START_MS = 60_000;
 const PORT = 5432;
+/** At once, and set up to follow. */
+const COPY = ["--checkpoint=fast", "--write-recovery-conf"];
 
 /** initdb refuses root, so another user runs it. */
 function unprivileged(): { uid: number; gid: number } | undefined {
@@ -80,6 +82,8 @@ interface PostgresOptions {
 	readonly tls?: { readonly cert: string; readonly key: string };
 	/** A file for what Postgres logs. */
 	readonly log?: string;
+	/** A copy of this one that follows it. */
+	readonly standbyOf?: TestPostgres;
 }
 
 /** `fsync` is off unless asked for: killing processes loses nothing without it, only a power cut would. */
@@ -88,6 +92,7 @@ export async function startPostgres({
 	settings: more = [],
 	log,
 	tls,
+	standbyOf,
 }: PostgresOptions = {}): Promise<TestPostgres> {
 	if (!postgresPrograms) throw new Error("PostgreSQL is not installed");
 	const programs = postgresPrograms;
@@ -98,11 +103,14 @@ export async function startPostgres({
 	if (user) chownSync(folder, user.uid, user.gid);
 	const data = join(folder, "data");
 	const owner = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: "C" } };
-	execFileSync(
-		join(programs, "initdb"),
-		["-D", data, "-U", "strata", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-k"],
-		{ ...owner, stdio: "pipe", timeout: START_MS },
-	);
+	const [program, words] = standbyOf
+		? ["pg_basebackup", ["-h", standbyOf.socketFolder, "-p", String(standbyOf.port), ...COPY]]
+		: ["initdb", ["-A", "trust", "-E", "UTF8", "--locale=C", "-k"]];
+	execFileSync(join(programs, program), ["-D", data, "-U", "strata", "--no-sync", ...words], {
+		...owner,
+		stdio: "pipe",
+		timeout: START_MS,
+	});
 	const watch = watchOver(folder);
 	let child: ChildProcess | undefined;
 	let exited: Promise<unknown> = Promise.resolve();

@@ -16,7 +16,7 @@ export function databaseRefusal(error: unknown): Refusal {
 	if (error instanceof NewerSchema) {
 		return { why: "the database was used by a newer pi-strata; update pi-strata", permanent: true };
 	}
-	if (error instanceof NotPrimary) return transient("the database is a standby or read-only");
+	if (error instanceof NotPrimary) return transient(error.message);
 	if (error instanceof DatabaseTimeout) return transient("the database does not answer");
 	const state = stateOf(error);
 	if (state === undefined)
