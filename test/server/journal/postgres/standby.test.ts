@@ -45,7 +45,7 @@ describe.runIf(postgresPrograms)(withPostgres("a standby"), { tags: "slow" }, ()
 		expect(stored.slice(0, acknowledged)).toEqual(
 			Array.from({ length: acknowledged }, (_, index) => index + 1),
 		);
-		await next.append(event(next.lastSeq(name) + 1));
+		await next.append(now(next.lastSeq(name) + 1));
 	});
 });
 
@@ -55,7 +55,7 @@ async function fill(journal: PostgresJournal, kill: () => Promise<void>): Promis
 	let killing: Promise<void> | undefined;
 	const write = async () => {
 		for (;;) {
-			await journal.append(event(acknowledged + 1));
+			await journal.append(now(acknowledged + 1));
 			acknowledged++;
 			if (acknowledged === BEFORE_THE_END) killing = kill();
 		}
@@ -66,6 +66,9 @@ async function fill(journal: PostgresJournal, kill: () => Promise<void>): Promis
 }
 
 const BEFORE_THE_END = 50;
+
+/** Retention evicts older ones. */
+const now = (seq: number) => event(seq, { atMs: Date.now() });
 
 async function start(standbyOf?: TestPostgres): Promise<TestPostgres> {
 	const postgres = await startPostgres(standbyOf ? { standbyOf } : {});
