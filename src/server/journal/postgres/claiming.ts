@@ -7,6 +7,7 @@ import {
 	giveUp,
 	lookAt,
 	type Node,
+	reservedNames,
 	reserveNames,
 	type TakenSession,
 	takeSessions,
@@ -47,6 +48,8 @@ export class Claiming {
 	#isScheduled = false;
 	/** Sessions that are being given up: their claim counts no more. */
 	readonly #leaving = new Set<Held>();
+	/** Claims of names that nobody here knew of when {@link giveUpUnknown} last looked. */
+	#unknown: ReadonlySet<string> = new Set();
 	/** Sessions that were taken from other servers. */
 	taken = 0;
 
@@ -83,6 +86,26 @@ export class Claiming {
 			// A claim that could not be given up stays, and the next one for the session replaces it.
 			for (const one of all) if (held.get(one) !== one) this.#leaving.delete(one);
 		}
+	}
+
+	/**
+	 * Gives up names that were reserved without anybody knowing: the answer came too late, or they could not be given up
+	 * before. The first call sees them, the next one acts: by then, no answer is on its way.
+	 */
+	async giveUpUnknown(): Promise<void> {
+		const { connection, held, now, node } = this.#options;
+		const reserved = await connection.run((client) => reservedNames(client, node()));
+		const isKnown = (name: (typeof reserved)[number]) =>
+			this.#isHeld(name) && held.get(name)?.claim === name.claim;
+		const unknown = reserved.filter((name) => !isKnown(name));
+		const over = unknown.filter(({ claim }) => this.#unknown.has(claim));
+		this.#unknown = new Set(unknown.map(({ claim }) => claim));
+		if (over.length === 0) return;
+		await connection.run((client) => giveUp(client, over, now()));
+		const claims = new Set(over.map(({ claim }) => claim));
+		const left = [...this.#leaving].filter(({ claim }) => claims.has(claim));
+		held.lose(left);
+		for (const one of left) this.#leaving.delete(one);
 	}
 
 	/** For a record about a session whose name was not claimed before. */

@@ -190,7 +190,7 @@ export async function reserveNames(
 				FROM unnest($3::text[], $4::bytea[]) AS n (principal, session) WHERE ${ALIVE}
 				ORDER BY n.principal, n.session
 			ON CONFLICT (principal, session) DO UPDATE SET owner = $1, home = $2, claim = gen_random_uuid(),
-				epoch = heads.epoch + 1, writes = 0, is_parked = false
+				epoch = heads.epoch + 1, writes = 0, is_parked = false, ended_at = NULL
 			WHERE (${FREE} OR heads.ended_at IS NOT NULL)
 				AND NOT EXISTS (SELECT 1 FROM strata.sessions WHERE sessions.head = heads.id)
 			RETURNING ${HELD_COLUMNS}, heads.principal, heads.session`,
@@ -199,6 +199,23 @@ export async function reserveNames(
 	return rows.map((row) =>
 		heldOf({ principal: row.principal, sessionId: fromBytes(row.session) }, row),
 	);
+}
+
+/** What it takes to give a session or a name up. */
+export type GivenUp = Pick<Held, "head" | "claim">;
+
+/** Names that a node has reserved and that have no session yet. */
+export async function reservedNames(
+	client: ClientBase,
+	node: Node,
+): Promise<(GivenUp & StreamName)[]> {
+	const { rows } = await client.query<GivenUp & { principal: string; session: Buffer }>(
+		`SELECT heads.id AS head, heads.claim, heads.principal, heads.session FROM strata.heads
+			WHERE heads.owner = $1 AND heads.ended_at IS NULL
+				AND NOT EXISTS (SELECT 1 FROM strata.sessions WHERE sessions.head = heads.id)`,
+		[node.id],
+	);
+	return rows.map(({ session, ...row }) => ({ ...row, sessionId: fromBytes(session) }));
 }
 
 export interface Adopted {
@@ -295,7 +312,7 @@ export async function adopt(client: ClientBase, node: Node, nowMs: number): Prom
  */
 export async function giveUp(
 	client: ClientBase,
-	all: readonly Held[],
+	all: readonly GivenUp[],
 	nowMs: number,
 ): Promise<void> {
 	await client.query(

@@ -324,6 +324,7 @@ export class PostgresJournal implements Journal {
 	/** Evicts old records in the background; a timer calls it too. */
 	sweep(): void {
 		this.#commit.sweep();
+		this.#claiming.giveUpUnknown().catch(() => {}); // the next sweep tries again
 	}
 
 	async close(): Promise<void> {

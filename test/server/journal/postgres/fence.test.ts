@@ -4,6 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { AlreadyKnown, SessionLost } from "../../../../src/server/journal/journal.ts";
+import { reserveNames } from "../../../../src/server/journal/postgres/claims.ts";
 import { sweepStep } from "../../../../src/server/journal/postgres/database-retention.ts";
 import {
 	migrate,
@@ -305,6 +306,36 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		expect(await b.countElsewhere("ann")).toBe(1);
 		await a.release([{ ...name, sessionId: "being created" }]);
 		expect(await b.countElsewhere("ann")).toBe(0);
+	});
+
+	test("a name that was used before counts again from its reservation on", async () => {
+		const { a, b } = await twoServers();
+		await a.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
+		await b.claim(name, { create: true });
+		expect(await a.countElsewhere("ann")).toBe(1);
+	});
+
+	test("a name whose reservation was answered too late is given up", async () => {
+		const { url, a, b } = await twoServers();
+		const known = { ...name, sessionId: "being created" };
+		const late = { ...name, sessionId: "late" };
+		await a.claim(known, { create: true });
+		const node = { id: a.nodeId, home: "a", address: "ws://a/" };
+		await reserveNames(await connect(url), node, [late]);
+		const count = () => b.countElsewhere("ann");
+		expect(await count()).toBe(3);
+		await expect
+			.poll(() => {
+				a.sweep();
+				return count();
+			}, PATIENCE)
+			.toBe(2);
+		expect(await b.claim(late, { create: true })).toEqual({ kind: "held", version: 0 });
+		expect(await b.claim(known, { create: true })).toEqual({ kind: "exists" });
+		await a.finish(
+			finished(command("create it", known), { session: session(known.sessionId), version: 0 }),
+		);
+		expect(await b.claim(known)).toEqual({ kind: "elsewhere", address: "ws://a/" });
 	});
 
 	test("a newer schema is refused, and one that several servers create at once is whole", async () => {
