@@ -105,7 +105,7 @@ export async function fill(page: Page, view: View): Promise<void> {
 	if (view === "server") {
 		await page
 			.getByRole("region", { name: "History", exact: true })
-			.locator("canvas")
+			.locator(".chart svg[height]")
 			.first()
 			.waitFor();
 		await page.getByRole("region", { name: "The latest commands" }).waitFor();

@@ -424,19 +424,12 @@ async function playDemo(client: Client): Promise<string> {
 	return sessionId;
 }
 
-/** The colours that the charts of a page are painted with, without those between two of them. */
+/** The colours that the charts of a page are painted with. */
 async function colours(page: Page): Promise<Set<string>> {
-	const found = await page.locator(".chart canvas").evaluateAll((all) =>
-		all.flatMap((canvas) => {
-			const { width, height } = canvas as HTMLCanvasElement;
-			const context = (canvas as HTMLCanvasElement).getContext("2d");
-			const data = context?.getImageData(0, 0, width, height).data ?? [];
-			const counts = new Map<string, number>();
-			for (let at = 0; at + 3 < data.length; at += 4) {
-				const colour = `${data[at]},${data[at + 1]},${data[at + 2]},${data[at + 3]}`;
-				counts.set(colour, (counts.get(colour) ?? 0) + 1);
-			}
-			return [...counts].filter(([, count]) => count > 200).map(([colour]) => colour);
+	const found = await page.locator(".chart-plot path").evaluateAll((all) =>
+		all.map((path) => {
+			const { fill, stroke } = getComputedStyle(path);
+			return fill === "none" ? stroke : fill;
 		}),
 	);
 	return new Set(found);

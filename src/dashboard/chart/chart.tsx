@@ -1,25 +1,16 @@
-import "uplot/dist/uPlot.min.css";
 import "./chart.css";
-import { type Signal, useSignal } from "@preact/signals";
+import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
 import { PlainText } from "../parts/text.tsx";
-import { theme } from "../theme.ts";
+import { type ChartValues, type Layout, layOut, MARGIN, outline } from "./layout.ts";
 
-interface ChartProps {
+interface ChartProps extends ChartValues {
 	/** Text for screen readers. The page must also show the figures in a table. */
 	readonly label: string;
 	/** The unit of the x axis, such as `Request`. */
 	readonly unit: string;
-	/** `areas` and `columns` are stacked, the first row at the bottom. */
-	readonly shape: "areas" | "columns" | "lines";
-	/** The x values: increasing integers. */
-	readonly numbers: readonly number[];
 	/** What an x value is called; shorter below the axis. Default: the number. */
 	nameOf?(number: number, isBelowAxis: boolean): string;
-	/** Possible distances of the labels below the x axis, whole numbers. */
-	readonly steps?: readonly number[];
-	readonly rows: readonly ChartRow[];
 	readonly marks?: readonly (number | null)[];
 	readonly marksName?: string;
 	/** A CSS variable. Default: that of bad news. */
@@ -27,64 +18,116 @@ interface ChartProps {
 	readonly height?: number;
 	/** The name of the y axis, such as `Tokens`. */
 	readonly quantity: string;
-	/** Charts with the same name point at the same request. */
+	/** Charts with the same name point at the same number. */
 	readonly link?: string;
 	format(value: number): string;
+	/** Called for a click on a number, and for Enter after the arrow keys have chosen one. */
+	onPick?(number: number): void;
 }
 
-interface ChartRow {
-	readonly name: string;
-	/** `null`: nothing is known, and a line is interrupted. */
-	readonly values: readonly (number | null)[];
-	/** A CSS variable, such as `--series-1`. */
-	readonly colour: string;
-}
-
-/** A chart of values by request. Above it are the values at the pointer; without a pointer, the latest. */
+/** A chart of values by number. Above it are the values at the pointer; without a pointer, the latest. */
 export function Chart(props: ChartProps) {
-	const { label, shape, numbers, rows, marks, height = 220 } = props;
+	const { label, unit, shape, numbers, rows, steps, link, height = 220 } = props;
+	const { nameOf = String, onPick } = props;
+	const own = useSignal<number | null>(null);
+	const pointed = link === undefined ? own : pointedIn(link);
 	const place = useRef<HTMLDivElement>(null);
-	const pointed = useSignal<number | null>(null);
-	const isDark = useDarkness();
+	const [width, setWidth] = useState(0);
 	useEffect(() => {
 		const element = place.current;
-		if (!element || numbers.length === 0) return;
-		const size = () => ({ width: Math.max(120, element.clientWidth), height });
-		const setCursor = ({ cursor }: uPlot) => {
-			pointed.value = cursor.idx ?? null;
-		};
-		const plot = new uPlot(
-			{ ...plotOptions(props, colourIn(element)), ...size(), hooks: { setCursor: [setCursor] } },
-			plotData(props),
-			element,
-		);
-		const observer = new ResizeObserver(() => plot.setSize(size()));
+		if (!element) return;
+		const observer = new ResizeObserver(() => setWidth(element.clientWidth));
 		observer.observe(element);
-		return () => {
-			observer.disconnect();
-			plot.destroy();
-			pointed.value = null;
-		};
-	}, [shape, numbers, rows, marks, height, isDark, theme.value]);
+		return () => observer.disconnect();
+	}, []);
+	const layout = useMemo(
+		() => layOut({ shape, numbers, rows, ...(steps && { steps }) }, Math.max(120, width), height),
+		[shape, numbers, rows, steps, width, height],
+	);
+	const lastAt = numbers.length - 1;
+	const at = pointed.value === null ? -1 : numbers.indexOf(pointed.value);
+	const shownAt = at < 0 ? lastAt : at;
+	const point = (next: number | undefined) => {
+		pointed.value = numbers[Math.max(0, Math.min(lastAt, next ?? shownAt))] ?? null;
+	};
+	function onKeyDown(event: KeyboardEvent): void {
+		const chosen = numbers[shownAt];
+		if (event.key === "Enter" && chosen !== undefined) onPick?.(chosen);
+		else if (event.key in STEPS_OF_KEYS) point(shownAt + (STEPS_OF_KEYS[event.key] ?? 0));
+		else return;
+		event.preventDefault();
+	}
+	const indexAt = (event: MouseEvent) => {
+		const { left = 0 } = place.current?.getBoundingClientRect() ?? {};
+		return layout.nearest(event.clientX - left);
+	};
+	const shown = numbers[shownAt] ?? 0;
+	const picture = { role: "img" as const, "aria-label": label };
+	const slider = {
+		role: "slider" as const,
+		"aria-label": label,
+		tabIndex: 0,
+		"aria-valuemin": numbers[0] ?? 0,
+		"aria-valuemax": numbers[lastAt] ?? 0,
+		"aria-valuenow": shown,
+		"aria-valuetext": `${unit} ${nameOf(shown, false)}`,
+		onKeyDown,
+		onClick: (event: MouseEvent) => {
+			const picked = numbers[indexAt(event)];
+			if (picked !== undefined) onPick?.(picked);
+		},
+	};
 	return (
 		<figure class="chart">
-			<Readout {...props} pointed={pointed} />
+			<Readout {...props} at={shownAt} />
 			{/* As high as the picture before it is drawn, so that nothing below moves. */}
 			<div
-				class="chart-plot"
+				class={`chart-plot ${onPick ? "is-picked" : ""}`}
 				ref={place}
-				role="img"
-				aria-label={label}
 				style={{ minHeight: `${height}px` }}
-			/>
+				onPointerMove={(event) => point(indexAt(event))}
+				onPointerLeave={() => {
+					pointed.value = null;
+				}}
+				{...(onPick ? slider : picture)}
+			>
+				{width > 0 && lastAt >= 0 && (
+					<svg width={Math.max(120, width)} height={height} aria-hidden="true">
+						<Picture {...props} layout={layout} height={height} />
+						{at >= 0 && <Cursor {...props} layout={layout} at={at} />}
+					</svg>
+				)}
+			</div>
 		</figure>
 	);
 }
 
-function Readout(props: ChartProps & { pointed: Signal<number | null> }) {
-	const { unit, numbers, rows, marks, marksName, marksColour = BAD, pointed, format } = props;
+/** How far the keys go in a chart whose numbers can be picked. */
+const STEPS_OF_KEYS: Readonly<Record<string, number>> = {
+	ArrowLeft: -1,
+	ArrowDown: -1,
+	ArrowRight: 1,
+	ArrowUp: 1,
+	PageDown: -10,
+	PageUp: 10,
+	Home: Number.NEGATIVE_INFINITY,
+	End: Number.POSITIVE_INFINITY,
+};
+
+const BAD = "--bad";
+
+/** The numbers that linked charts point at, by the name of their link. */
+const linked = new Map<string, Signal<number | null>>();
+
+function pointedIn(link: string): Signal<number | null> {
+	const known = linked.get(link) ?? signal(null);
+	linked.set(link, known);
+	return known;
+}
+
+function Readout(props: ChartProps & { at: number }) {
+	const { unit, numbers, rows, marks, marksName, marksColour = BAD, at, format } = props;
 	const { nameOf = String } = props;
-	const at = pointed.value ?? numbers.length - 1;
 	const number = numbers[at];
 	const text = (value: number | null | undefined) => (value === null ? "–" : format(value ?? 0));
 	return (
@@ -119,134 +162,80 @@ export function Swatch({ colour, isRound = false }: { colour: string; isRound?: 
 	);
 }
 
-/** Data for uPlot. Stacked columns are reversed: the lowest one is drawn last, in front of the others. */
-function plotData({ shape, numbers, rows, marks }: ChartProps): uPlot.AlignedData {
-	const values = rows.map((row) => row.values);
-	const drawn = shape === "lines" ? values : stacked(values);
-	const ordered = shape === "columns" ? drawn.toReversed() : drawn;
-	return [numbers, ...ordered, ...(marks ? [marks] : [])] as uPlot.AlignedData;
+type PictureProps = ChartProps & { readonly layout: Layout; readonly height: number };
+
+/** Everything but the cursor; drawn again only when the values or the size have changed. */
+function Picture(props: PictureProps) {
+	const { layout, numbers, rows, marks, marksColour = BAD, height } = props;
+	return useMemo(() => {
+		const { shape, unit, quantity, format, nameOf = String } = props;
+		const { x, y, left, right, floor, xLabels, yLabels } = layout;
+		const middle = (MARGIN.top + floor) / 2;
+		return (
+			<>
+				{yLabels.map((value) => (
+					<g key={value}>
+						<path class="chart-grid" d={`M${left} ${y(value)}H${right}`} />
+						<text class="is-end" x={left - 8} y={y(value) + 4}>
+							{format(value)}
+						</text>
+					</g>
+				))}
+				<text x={12} y={middle} transform={`rotate(-90 12 ${middle})`}>
+					{quantity}
+				</text>
+				{xLabels.map((number) => (
+					<text key={number} x={x(number)} y={floor + 16}>
+						{nameOf(number, true)}
+					</text>
+				))}
+				<text x={(left + right) / 2} y={height - 6}>
+					{unit}
+				</text>
+				{rows.map(({ name, colour, values }, row) => {
+					const isFew = values.filter((value) => value !== null).length < 3;
+					return (
+						<g key={name} style={{ color: `var(${colour})` }}>
+							<path class={`chart-${shape}`} d={outline(layout, props, row)} />
+							{/* A line of one point is hardly visible. */}
+							{shape === "lines" && isFew && <Dots {...props} values={values} radius={3} />}
+						</g>
+					);
+				})}
+				<g style={{ color: `var(${marksColour})` }}>
+					<Dots {...props} values={marks ?? []} radius={4} />
+				</g>
+			</>
+		);
+	}, [layout, numbers, marks, height]);
 }
 
-function plotOptions(
-	props: ChartProps,
-	colourOf: ColourOf,
-): Omit<uPlot.Options, "width" | "height"> {
-	const { shape, numbers, rows, marks, unit, quantity, link, format } = props;
-	const { nameOf = String, steps = WHOLE_STEPS, marksColour = BAD } = props;
-	// Numbers of requests or tokens have no halves.
-	const isWhole = rows.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0)));
-	const font = `11px ${getComputedStyle(document.body).fontFamily}`;
-	const axis = {
-		stroke: colourOf("--text-soft"),
-		font,
-		labelFont: font,
-		labelSize: 18,
-		labelGap: 2,
-		grid: { stroke: colourOf("--line"), width: 1 },
-		ticks: { show: false },
-	};
-	const series = rows.map((row) => seriesOf(row, shape, colourOf));
-	const marked = colourOf(marksColour);
-	const markSeries: uPlot.Series = {
-		label: "marks",
-		stroke: marked,
-		paths: () => null,
-		points: { show: true, size: 8, width: 0, fill: marked },
-	};
-	const [first = 0, second = first + 1] = numbers;
-	const pad = shape === "columns" ? 0.6 * (second - first) : 0; // room for half a column at each end
-	return {
-		legend: { show: false },
-		cursor: {
-			y: false,
-			drag: { x: false, y: false },
-			points: { show: shape === "lines" },
-			...(link !== undefined && { sync: { key: link, scales: ["x", null] } }),
-		},
-		scales: {
-			x: {
-				time: false,
-				// With a single request, the range must not be empty.
-				range: (_, low, high) => [low - pad, high === low ? high + Math.max(pad, 0.5) : high + pad],
-			},
-			y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] },
-		},
-		series: [
-			{},
-			...(shape === "columns" ? series.toReversed() : series),
-			...(marks ? [markSeries] : []),
-		],
-		// Each area is filled down to the one below it.
-		bands:
-			shape === "areas"
-				? rows.slice(1).map((_, at) => ({ series: [at + 2, at + 1] as uPlot.Band.Bounds }))
-				: [],
-		axes: [
-			{
-				...axis,
-				...{ label: unit, size: 26, space: 70, grid: { show: false } },
-				incrs: [...steps],
-				values: (_, splits) => splits.map((split) => nameOf(split, true)),
-			},
-			// The size is fixed, because uPlot's own guess clips labels of five digits.
-			{
-				...axis,
-				...{ label: quantity, size: 58, space: 34 },
-				...(isWhole && { incrs: WHOLE_STEPS }),
-				values: (_, splits) => splits.map(format),
-			},
-		],
-	};
-}
+type DotsProps = PictureProps & { readonly values: readonly (number | null)[]; radius: number };
 
-const WHOLE_STEPS = Array.from({ length: 10 }, (_, at) =>
-	[1, 2, 5].map((one) => one * 10 ** at),
-).flat();
-const BAD = "--bad";
-
-function seriesOf(row: ChartRow, shape: ChartProps["shape"], colourOf: ColourOf): uPlot.Series {
-	const colour = colourOf(row.colour);
-	const base = { label: row.name, stroke: colour, points: { show: false } };
-	if (shape === "lines") {
-		// A line of one point is invisible.
-		const known = row.values.filter((value) => value !== null);
-		return { ...base, width: 2, points: { show: known.length < 3 } };
-	}
-	const bars = shape === "columns" ? uPlot.paths.bars?.({ size: [0.85, 48], gap: 1 }) : undefined;
-	return { ...base, width: shape === "areas" ? 1 : 0, fill: colour, ...(bars && { paths: bars }) };
-}
-
-export function stacked(rows: readonly (readonly (number | null)[])[]): number[][] {
-	const sums: number[] = [];
-	return rows.map((row) =>
-		row.map((value, at) => {
-			const sum = (sums[at] ?? 0) + (Number.isFinite(value) ? Number(value) : 0);
-			sums[at] = sum;
-			return sum;
-		}),
+function Dots({ layout: { x, y }, numbers, values, radius }: DotsProps) {
+	return values.map(
+		(value, at) =>
+			value !== null && (
+				<circle key={at} cx={x(numbers[at] ?? 0)} cy={y(value)} r={radius} fill="currentColor" />
+			),
 	);
 }
 
-/** Resolves CSS variables to colours for a canvas. Only a computed style has `light-dark(…)` resolved. */
-function colourIn(element: HTMLElement): ColourOf {
-	return (variable) => {
-		const probe = element.appendChild(document.createElement("span"));
-		probe.style.color = `var(${variable})`;
-		const { color } = getComputedStyle(probe);
-		probe.remove();
-		return color;
-	};
-}
-
-type ColourOf = (variable: string) => string;
-
-function useDarkness(): boolean {
-	const list = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
-	const [isDark, setIsDark] = useState(list.matches);
-	useEffect(() => {
-		const follow = () => setIsDark(list.matches);
-		list.addEventListener("change", follow);
-		return () => list.removeEventListener("change", follow);
-	}, []);
-	return isDark;
+function Cursor({ layout, numbers, rows, shape, at }: ChartProps & { layout: Layout; at: number }) {
+	const { x, y, floor } = layout;
+	const place = x(numbers[at] ?? 0);
+	return (
+		<>
+			<path class="chart-cursor" d={`M${place} ${MARGIN.top}V${floor}`} />
+			{shape === "lines" &&
+				rows.map(({ name, values, colour }) => {
+					const value = values[at] ?? null;
+					return (
+						value !== null && (
+							<circle key={name} cx={place} cy={y(value)} r={3} fill={`var(${colour})`} />
+						)
+					);
+				})}
+		</>
+	);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { stacked } from "../../../src/dashboard/chart/chart.tsx";
+import { stacked } from "../../../src/dashboard/chart/layout.ts";
 import {
 	billSeries,
 	causeDescription,
@@ -57,7 +57,7 @@ describe("the requests", () => {
 	test("are marked at the top of their column where the cache was missed", () => {
 		const series = promptSeries(cost([request(100), request(0, { miss })]));
 		expect(series.missed).toEqual([null, 11]);
-		expect(stacked(series.rows.map(({ values }) => values))).toEqual([
+		expect(stacked(series.rows)).toEqual([
 			[100, 0],
 			[110, 10],
 			[111, 11],
