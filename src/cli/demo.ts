@@ -2,9 +2,11 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deleteCodeIndex } from "../codeindex/index.ts";
-import { DEMO_MODEL } from "../core/demo-model.ts";
+import { DEMO_MODEL, DEMO_OF } from "../core/demo-model.ts";
 import { errnoOf } from "../core/errno.ts";
 import { packageFolder } from "../core/package-info.ts";
+import { agentFolder } from "../core/places.ts";
+import { markDemo } from "../core/session-marks.ts";
 import { type Command, FLAG } from "./command.ts";
 import { explainPi, installedPi, piProgram, serveFault } from "./installed-pi.ts";
 import { statusOfChild } from "./run.ts";
@@ -17,7 +19,8 @@ export const demo: Command = {
 		"Starts pi in this terminal with pi-strata and a scripted model, a script and not an AI, on a small sample project.",
 		"It needs no key and reaches no network. Your own settings, sessions and keys of pi are not used. Everything is in a",
 		"temporary folder, which is deleted when pi ends, or kept with --keep. Say anything; docs/tour.md says what to look",
-		"at. The prices of the model are made up. Arguments behind -- go to pi: strata demo -- -p hello /strata",
+		"at. While it runs, strata watch in another terminal shows it in the browser. The prices of the model are made up.",
+		"Arguments behind -- go to pi: strata demo -- -p hello /strata",
 	],
 	options: { keep: FLAG },
 	maxArguments: Number.POSITIVE_INFINITY,
@@ -35,23 +38,27 @@ export const demo: Command = {
 		const project = await makeSampleProject(folder);
 		// Words appear at the pace of a model where a person reads them.
 		const provider = await startDemoProvider(terminal.confirm ? {} : { wordsPerSecond: 100_000 });
+		const agentDir = join(folder, "agent");
+		const own = agentFolder(terminal.env);
+		const mark = markDemo(own, agentDir);
 		try {
-			const agentDir = join(folder, "agent");
 			await writeAgentFolder(agentDir, provider.config);
 			const { program, args } = piProgram();
 			const extension = join(packageFolder(), "pi-extension.ts");
 			const { provider: name, id } = DEMO_MODEL;
-			const own = ["-e", extension, "--provider", name, "--model", id];
+			const chosen = ["-e", extension, "--provider", name, "--model", id];
 			const env = {
 				...withoutKeys(terminal.env),
 				PI_CODING_AGENT_DIR: agentDir,
+				[DEMO_OF]: own,
 				PI_OFFLINE: "1",
 			};
-			return await statusOfChild(program, { args: [...args, ...own, ...words], env }, project);
+			return await statusOfChild(program, { args: [...args, ...chosen, ...words], env }, project);
 		} catch (error) {
 			const why = errnoOf(error) ?? "unknown error";
 			throw new Error(`cannot start pi: ${why}`, { cause: error });
 		} finally {
+			await mark.remove();
 			await provider.close();
 			await deleteCodeIndex(project);
 			if (options.keep) terminal.printError(`kept: ${folder}`);

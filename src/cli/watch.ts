@@ -1,6 +1,6 @@
 import { agentFolder } from "../core/places.ts";
 import { runningServer, type ServerAddress } from "../core/server-address.ts";
-import { markedSessions } from "../core/session-marks.ts";
+import { markedSessions, runningDemos } from "../core/session-marks.ts";
 import { loadTokens } from "../core/token-file.ts";
 import { counted } from "../text/figures.ts";
 import { plainText } from "../text/one-line.ts";
@@ -15,11 +15,11 @@ export const watch: Command = {
 		"Shows sessions of pi that run in terminals, in the browser, word by word and read-only. It prints the address of the",
 		"server that runs, or starts one. On the page, open a stored session that is marked as open in pi: the page follows it.",
 		"Nothing is written to its file. To go on with it in the browser while pi runs, work on a copy. pi needs the",
-		"extension, which marks the files it has open. --open opens the browser.",
+		"extension, which marks the files it has open. A running strata demo is shown too. --open opens the browser.",
 	],
 	options: { open: FLAG, port: TEXT, json: FLAG },
 	async run(options, _words, terminal) {
-		const sessions = await markedSessions(agentFolder(terminal.env));
+		const sessions = await openSessions(agentFolder(terminal.env));
 		const dataDir = serverFolder(terminal.env);
 		const running = await runningServer(dataDir);
 		if (!options.json) for (const line of listed(sessions)) terminal.print(line);
@@ -31,10 +31,29 @@ export const watch: Command = {
 	},
 };
 
-function listed(sessions: ReadonlyMap<string, number>): string[] {
-	if (sessions.size === 0) return ["No pi with pi-strata runs in a terminal yet."];
-	const rows = [...sessions].map(([file, pid]) => `  process ${pid}  ${plainText(file, 300)}`);
-	return [`${counted(sessions.size, "session")} open in pi:`, ...rows];
+interface OpenSession {
+	readonly file: string;
+	readonly process: number;
+	readonly isDemo?: true;
+}
+
+async function openSessions(agentDir: string): Promise<OpenSession[]> {
+	const own = await markedSessions(agentDir);
+	const sessions = Array.from(own, ([file, process]): OpenSession => ({ file, process }));
+	for (const demo of await runningDemos(agentDir)) {
+		const marked = await markedSessions(demo);
+		for (const [file, process] of marked) sessions.push({ file, process, isDemo: true });
+	}
+	return sessions;
+}
+
+function listed(sessions: readonly OpenSession[]): string[] {
+	if (sessions.length === 0) return ["No pi with pi-strata runs in a terminal yet."];
+	const rows = sessions.map(
+		({ file, process, isDemo }) =>
+			`  process ${process}${isDemo ? " (demo)" : ""}  ${plainText(file, 300)}`,
+	);
+	return [`${counted(sessions.length, "session")} open in pi:`, ...rows];
 }
 
 async function showRunning(
@@ -43,13 +62,12 @@ async function showRunning(
 		readonly options: OptionValues;
 		readonly terminal: Terminal;
 		readonly dataDir: string;
-		readonly sessions: ReadonlyMap<string, number>;
+		readonly sessions: readonly OpenSession[];
 	},
 ): Promise<number> {
 	const { options, terminal, dataDir, sessions } = about;
 	if (options.json) {
-		const open = Array.from(sessions, ([file, process]) => ({ file, process }));
-		terminal.print(JSON.stringify({ url, tokenFile, pid, sessions: open }));
+		terminal.print(JSON.stringify({ url, tokenFile, pid, sessions }));
 		return 0;
 	}
 	const page =

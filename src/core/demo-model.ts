@@ -12,3 +12,6 @@ export const DEMO_MODEL = {
 export function isDemoModel(name: string): boolean {
 	return name === `${DEMO_MODEL.provider}/${DEMO_MODEL.id}`;
 }
+
+/** Set by `strata demo` for its pi: the agent folder of the user, whose server may show the demo. */
+export const DEMO_OF = "STRATA_DEMO_OF";

@@ -15,9 +15,37 @@ export interface SessionMark {
 
 /** Marks a session file as open, best effort: two appending processes ruin its tree, and pi has no lock. */
 export function markSession(agentDir: string, sessionFile: string): SessionMark {
-	const path = join(marksFolder(agentDir), `${randomUUID()}.json`);
-	const written = write(path, sessionFile).catch(() => undefined);
-	void markedSessions(agentDir); // also evicts the marks of killed processes
+	return mark(marksFolder(agentDir), sessionFile);
+}
+
+/** Maps real paths of open session files to process ids. Evicts marks of ended processes. Never throws. */
+export function markedSessions(agentDir: string): Promise<ReadonlyMap<string, number>> {
+	return marksIn(marksFolder(agentDir));
+}
+
+/** Marks this process as a running demo with an agent folder of its own. The user's server shows its sessions. */
+export function markDemo(agentDir: string, demoAgentDir: string): SessionMark {
+	return mark(demosFolder(agentDir), demoAgentDir);
+}
+
+/** Real paths of the agent folders of demos that run. Never throws. */
+export async function runningDemos(agentDir: string): Promise<string[]> {
+	const found = [...(await marksIn(demosFolder(agentDir))).keys()];
+	const isOwn = await Promise.all(found.map(isOwnFolder));
+	return found.filter((_, index) => isOwn[index]);
+}
+
+/** As {@link markedSessions}, with the sessions of demos that run. */
+export async function sessionsInTerminals(agentDir: string): Promise<ReadonlyMap<string, number>> {
+	const folders = [agentDir, ...(await runningDemos(agentDir))];
+	const marked = await Promise.all(folders.map(markedSessions));
+	return new Map(marked.flatMap((one) => [...one]));
+}
+
+function mark(folder: string, marked: string): SessionMark {
+	const path = join(folder, `${randomUUID()}.json`);
+	const written = write(path, marked).catch(() => undefined);
+	void marksIn(folder); // also evicts the marks of killed processes
 	return {
 		async remove() {
 			const removed = written.then(() => rm(path, { force: true }));
@@ -26,9 +54,7 @@ export function markSession(agentDir: string, sessionFile: string): SessionMark 
 	};
 }
 
-/** Maps real paths of open session files to process ids. Evicts marks of ended processes. Never throws. */
-export async function markedSessions(agentDir: string): Promise<ReadonlyMap<string, number>> {
-	const folder = marksFolder(agentDir);
+async function marksIn(folder: string): Promise<ReadonlyMap<string, number>> {
 	const names = await readdir(folder).catch(() => []);
 	const marked = new Map<string, number>();
 	for (const name of names.slice(0, MAX_MARKS)) {
@@ -47,6 +73,7 @@ interface Mark {
 	readonly started: string | undefined;
 	/** The machine's name. Process ids mean nothing on another machine that shares the folder. */
 	readonly host: string;
+	/** A session file, or the agent folder of a demo. */
 	readonly sessionFile: string;
 }
 
@@ -58,6 +85,16 @@ const MAX_AGE_MS = 30 * 24 * 60 * 60_000;
 
 function marksFolder(agentDir: string): string {
 	return join(agentDir, "strata", "open-sessions");
+}
+
+function demosFolder(agentDir: string): string {
+	return join(agentDir, "strata", "running-demos");
+}
+
+/** The folder of a killed demo may be gone, and its path, in a folder of all users, another user's by now. */
+async function isOwnFolder(path: string): Promise<boolean> {
+	const found = await stat(path).catch(() => undefined);
+	return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
 }
 
 async function write(path: string, sessionFile: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { DEMO_OF } from "../core/demo-model.ts";
 import { lastServerAddress, runningServer, serverFolderIn } from "../core/server-address.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
 import type {
@@ -212,7 +213,7 @@ export class ProgressReporter implements System {
 
 /** The server of this user, if one runs. Its own record says where; its token file is the user's alone. */
 async function connectToServer(agentDir: string): Promise<ProgressConnection | undefined> {
-	const folder = serverFolderIn(agentDir);
+	const folder = serverFolderIn(process.env[DEMO_OF] ?? agentDir);
 	// The file first: without one, nothing else is loaded or opened.
 	if ((await lastServerAddress(folder)) === undefined) return undefined;
 	const address = await runningServer(folder);

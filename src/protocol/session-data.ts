@@ -31,6 +31,8 @@ export const StoredSession = Type.Object({
 	damagedLines: Type.Optional(Type.Integer()),
 	/** Id of a pi process that has the file open. `load_session` then opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),
+	/** True for a session of a `strata demo` that runs in a terminal. */
+	isDemo: Type.Optional(Type.Boolean()),
 });
 
 /** A session file of any agent. */

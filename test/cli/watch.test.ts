@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { writeServerAddress } from "../../src/core/server-address.ts";
-import { markSession } from "../../src/core/session-marks.ts";
+import { markDemo, markSession } from "../../src/core/session-marks.ts";
 import { loadTokens } from "../../src/core/token-file.ts";
 import { lockDataFolder } from "../../src/server/data-folder.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -49,6 +49,16 @@ test("strata watch names the server that runs and the sessions in terminals; the
 	expect(piped.text).toContain(`The server runs at ${url}`);
 	expect(piped.text).not.toContain(first.token);
 	expect((await watch(true)).text).toContain(`${url}#token=${first.token}`);
+	const demoDir = tempDir("demo");
+	const demo = markDemo(agentDir, demoDir);
+	const inDemo = markSession(demoDir, file);
+	atEnd(() => Promise.all([demo.remove(), inDemo.remove()]));
+	await expect.poll(async () => (await watch(false)).text).toContain("2 sessions open in pi:");
+	expect((await watch(false)).text).toContain(`process ${process.pid} (demo)  `);
 	const json = JSON.parse((await watch(false, "--json")).text);
-	expect(json).toMatchObject({ url, pid: process.pid, sessions: [{ process: process.pid }] });
+	expect(json).toMatchObject({
+		url,
+		pid: process.pid,
+		sessions: [{ process: process.pid }, { isDemo: true }],
+	});
 });

@@ -4,13 +4,20 @@ import {
 	mkdirSync,
 	readdirSync,
 	readFileSync,
+	rmSync,
 	symlinkSync,
 	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { markedSessions, markSession } from "../../src/core/session-marks.ts";
+import { expect, test, vi } from "vitest";
+import {
+	markDemo,
+	markedSessions,
+	markSession,
+	runningDemos,
+	sessionsInTerminals,
+} from "../../src/core/session-marks.ts";
 import { tempDir } from "../support/temp.ts";
 
 function folders() {
@@ -85,4 +92,23 @@ test("a folder that cannot be written does no harm", async () => {
 	writeFileSync(join(agentDir, "strata"), "a file");
 	await markSession(agentDir, file).remove();
 	expect(await markedSessions(agentDir)).toEqual(new Map());
+});
+
+test("sessions of a demo are among those in terminals while it runs, its folder is there and is the user's", async () => {
+	const { agentDir } = folders();
+	const demo = folders();
+	markSession(demo.agentDir, demo.file);
+	const mark = markDemo(agentDir, demo.agentDir);
+	await expect.poll(() => runningDemos(agentDir)).toEqual([demo.agentDir]);
+	const found = new Map([[demo.file, process.pid]]);
+	await expect.poll(() => sessionsInTerminals(agentDir)).toEqual(found);
+	expect(await markedSessions(agentDir)).toEqual(new Map());
+	const other = (process.getuid?.() ?? 0) + 1;
+	vi.spyOn(process, "getuid").mockReturnValue(other);
+	expect(await runningDemos(agentDir)).toEqual([]);
+	vi.restoreAllMocks();
+	rmSync(demo.agentDir, { recursive: true });
+	expect(await runningDemos(agentDir)).toEqual([]);
+	await mark.remove();
+	expect(readdirSync(join(agentDir, "strata", "running-demos"))).toEqual([]);
 });

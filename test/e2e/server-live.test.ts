@@ -4,6 +4,8 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
+import { DEMO_OF } from "../../src/core/demo-model.ts";
+import { markDemo } from "../../src/core/session-marks.ts";
 import { createClient, type StreamFrame } from "../../src/protocol/client.ts";
 import type { SessionEvent } from "../../src/protocol/session-events.ts";
 import { startServe } from "../server/support/serve-process.ts";
@@ -19,14 +21,14 @@ import { atEnd, tempDir } from "../support/temp.ts";
 const extension = fileURLToPath(new URL("../../pi-extension.ts", import.meta.url));
 
 /** A pi with one answered message, and a model that follows the script. */
-async function startTerminal(agentDir = tempDir("agent")) {
+async function startTerminal(agentDir = tempDir("agent"), env: Record<string, string> = {}) {
 	const loop = await startLoopbackAnthropic();
 	atEnd(() => loop.close());
 	writeFileSync(join(agentDir, "models.json"), modelsJson(loop.url));
 	loop.script(["first answer"]);
 	const args = ["-e", extension, "--provider", "loop", "--model", LOOPBACK_MODEL];
 	const cwd = tempDir("cwd");
-	const pi = await startPiProcess({ agentDir, cwd, args });
+	const pi = await startPiProcess({ agentDir, cwd, args, env });
 	await pi.request({ type: "prompt", message: "first question" });
 	await pi.waitFor(({ type }) => type === "agent_settled");
 	const [file = ""] = globSync("sessions/*/*.jsonl", { cwd: agentDir });
@@ -61,6 +63,25 @@ function streamed(events: readonly SessionEvent[]): string {
 		})
 		.join("");
 }
+
+test("a demo in a terminal is listed and followed while it runs, though its agent folder is another", async () => {
+	const agentDir = tempDir("own");
+	const demoDir = tempDir("demo");
+	const { loop, pi, file } = await startTerminal(demoDir, { [DEMO_OF]: agentDir });
+	const { client, watch, events } = await startServer(agentDir);
+	const listed = async () => (await client.request("list_stored_sessions", {})).data.sessions;
+	expect(await listed()).toEqual([]);
+	await expect(watch(file)).rejects.toMatchObject({ code: "forbidden" });
+	const running = markDemo(agentDir, demoDir);
+	atEnd(() => running.remove());
+	await vi.waitFor(async () => expect(await listed()).toHaveLength(1), PATIENCE);
+	const [found] = await listed();
+	expect(found).toMatchObject({ sessionPath: file, isDemo: true, piProcess: expect.any(Number) });
+	await watch(file);
+	loop.script([{ content: [{ type: "text", text: "An answer without end" }], hang: true }]);
+	await pi.request({ type: "prompt", message: "second question" });
+	await vi.waitFor(() => expect(streamed(events())).toBe("An answer without end"), PATIENCE);
+});
 
 test("a client reads the text of a message before it ends, and the file is the terminal's alone", async () => {
 	const { loop, pi, agentDir, file } = await startTerminal();

@@ -40,6 +40,8 @@ export async function expectTourFollowed(node: string, bin: string): Promise<voi
 	const { stdout, stderr } = await strata(["demo", "--keep", "--", "-p", ...typed], tempDir());
 	const [, kept = ""] = /^kept: (.+)$/m.exec(stderr) ?? [];
 	atEnd(() => rmSync(kept, { recursive: true, force: true }));
+	// The user's own server saw the demo while it ran, and does no longer.
+	expect(readdirSync(join(home, ".pi", "agent", "strata", "running-demos"))).toEqual([]);
 	const commands = typed.filter((word) => word.startsWith("/"));
 	const shown = commands.map((word) => shownFor(word).slice(`${word}\n\n`.length));
 	expect(commands.length).toBeGreaterThan(4);

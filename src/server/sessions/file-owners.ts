@@ -1,6 +1,7 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { hashBytes } from "../../core/hash.ts";
 import { type Later, whenThere } from "../../core/later.ts";
+import { isWithin } from "../../core/places.ts";
 import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type Journal, JournalUnavailable, type SessionRecord } from "../journal/journal.ts";
@@ -9,6 +10,7 @@ import type { PiProcesses } from "./open-session-file.ts";
 import type { SessionTable } from "./session-table.ts";
 import {
 	checkSessionFile,
+	demoFolders,
 	type FileHeader,
 	type Lineage,
 	lineageOf,
@@ -69,15 +71,23 @@ export class VisibleFiles {
 		return { path, title: head?.view.sessionName ?? head?.view.firstMessage };
 	}
 
-	async list(folder: string, principal: string) {
-		const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
+	/** The newest first. Without `folder`: those of pi's own folder and of running demos. */
+	async list(principal: string, folder?: string) {
+		const { agentDir } = this.#places;
+		const demos = await demoFolders(agentDir);
+		const folders = folder === undefined ? [join(agentDir, "sessions"), ...demos] : [folder];
+		const { sessions, truncated } = await listStoredSessions(folders, MAX_LISTED, (files) =>
 			this.#visible(files, principal),
 		);
 		const inPi = await this.#piProcesses();
 		const open = this.#table.openFiles();
 		const files = sessions.map(({ path, view }) => {
 			const piProcess = inPi.get(path);
-			return { ...listed(view, open.get(path)), ...(piProcess !== undefined && { piProcess }) };
+			return {
+				...listed(view, open.get(path)),
+				...(piProcess !== undefined && { piProcess }),
+				...(demos.some((folder) => isWithin(folder, path)) && { isDemo: true }),
+			};
 		});
 		return { files, ...(truncated && { truncated }) };
 	}

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import type { ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
 import { wrongState } from "../safe-text.ts";
@@ -47,7 +46,7 @@ export function createLifecycleHandlers(
 	}
 
 	return {
-		...createStoredReads(options, files),
+		...createStoredReads(files),
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
 			if (trustProject && !options.allowProjectTrust) throw new CommandError("forbidden", NO_TRUST);
@@ -82,7 +81,7 @@ export function createLifecycleHandlers(
 }
 
 /** Reads of the disk. They open no session. */
-function createStoredReads({ agentDir }: SessionPlaces, files: VisibleFiles) {
+function createStoredReads(files: VisibleFiles) {
 	return {
 		async get_stored_session({ command, principal }) {
 			const file = await files.resolve(command.sessionPath, principal);
@@ -93,8 +92,7 @@ function createStoredReads({ agentDir }: SessionPlaces, files: VisibleFiles) {
 			return { data: await listFolders(command.path) };
 		},
 		async list_stored_sessions({ principal }) {
-			const folder = join(agentDir, "sessions");
-			const { files: sessions, ...more } = await files.list(folder, principal);
+			const { files: sessions, ...more } = await files.list(principal);
 			return { data: { sessions, ...more } satisfies ResponseData["list_stored_sessions"] };
 		},
 	} satisfies Partial<Handlers>;

@@ -1,5 +1,5 @@
 import { initTheme } from "@earendil-works/pi-coding-agent";
-import { markedSessions } from "../../core/session-marks.ts";
+import { sessionsInTerminals } from "../../core/session-marks.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { createCodeHandlers, IndexPool } from "./code-handlers.ts";
 import { createFileOwners, type OwnersJournal, VisibleFiles } from "./file-owners.ts";
@@ -27,7 +27,7 @@ export function createSessions(options: SessionsOptions) {
 	initTheme("dark"); // extensions may read the theme, which only pi's own modes set
 	const owners = createFileOwners(options.owners);
 	owners.ownRecovered(options.recovered);
-	const piProcesses = () => markedSessions(agentDir);
+	const piProcesses = () => sessionsInTerminals(agentDir);
 	const table = new SessionTable({ ...options, owners, piProcesses });
 	const files = new VisibleFiles({ agentDir, cwd }, table, owners, piProcesses);
 	const indexes = new IndexPool();

@@ -18,7 +18,7 @@ export function createStateHandlers(stored: Pick<VisibleFiles, "list">) {
 		...actionHandlers,
 		async list_session_files({ session }, _command, { held }) {
 			const folder = session.sessionManager.getSessionDir();
-			const { files } = await stored.list(folder, held.principal);
+			const { files } = await stored.list(held.principal, folder);
 			return { files };
 		},
 	} satisfies Partial<SessionHandlers>;

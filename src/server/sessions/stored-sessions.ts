@@ -4,13 +4,14 @@ import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
 import { isWithin } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
+import { runningDemos } from "../../core/session-marks.ts";
 import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 import type { ServerOptions } from "../options.ts";
 import { notFound } from "../safe-text.ts";
 
-/** Session files may be in `sessions` of `agentDir`, and in `.pi/sessions` of `cwd` and its parents. */
+/** Session files may be in `sessions` of `agentDir` and of running demos, and in `.pi/sessions` of `cwd` and its parents. */
 export type SessionPlaces = Pick<ServerOptions, "agentDir" | "cwd">;
 
 /** Identifies a conversation. The header is the file's first line, so it survives a move or copy. */
@@ -103,11 +104,11 @@ export async function readHead(path: string) {
 
 /** Lists the newest first. `filter` gets sessions of which only the head was read. */
 export async function listStoredSessions(
-	folder: string,
+	folders: readonly string[],
 	limit: number,
 	filter: (files: readonly StoredSession[]) => Promise<readonly StoredSession[]>,
 ): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
-	const files = await sessionFilesIn(await realOrGiven(folder), 2);
+	const files = await sessionFilesIn(await Promise.all(folders.map(realOrGiven)), 2);
 	files.sort((a, b) => b.modifiedMs - a.modifiedMs);
 	const sessions: StoredSession[] = [];
 	let bytesLeft = MAX_LISTING_BYTES;
@@ -139,8 +140,19 @@ const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
 
 /** The agent's own folder first. */
-export function realRoots(places: SessionPlaces): Promise<string[]> {
-	return Promise.all(sessionRoots(places).map(realOrGiven));
+export async function realRoots(places: SessionPlaces): Promise<string[]> {
+	const roots = await Promise.all(sessionRoots(places).map(realOrGiven));
+	return [...roots, ...(await demoFolders(places.agentDir))];
+}
+
+/** The session folders of the projects of demos that run in terminals of this user. */
+export async function demoFolders(agentDir: string): Promise<string[]> {
+	const found = (await runningDemos(agentDir)).map(async (demo) => {
+		const sessions = join(demo, "sessions");
+		const names = await readdir(sessions).catch(() => []);
+		return names.map((name) => join(sessions, name));
+	});
+	return (await Promise.all(found)).flat();
 }
 
 function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
@@ -157,9 +169,9 @@ async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
 }
 
-async function sessionFilesIn(folder: string, depth: number) {
+async function sessionFilesIn(folders: readonly string[], depth: number) {
 	const found: { path: string; modifiedMs: number }[] = [];
-	await collect(folder, depth);
+	for (const folder of folders) await collect(folder, depth);
 	return found;
 
 	async function collect(at: string, levels: number): Promise<void> {
