@@ -45,11 +45,7 @@ export function SessionFiles({ onPick }: { onPick(file: SessionFile): void }) {
 							title: "Session",
 							cell: (file) => (
 								<>
-									<TextButton
-										onClick={() => onPick(file)}
-										text={nameOf(file)}
-										max={120}
-									/>
+									<TextButton onClick={() => onPick(file)} text={nameOf(file)} max={120} />
 									{file.project !== undefined && (
 										<PlainText class="soft small block" text={shortPath(file.project)} max={120} />
 									)}
