@@ -4,6 +4,7 @@ import { isSurelySame } from "../core/file-times.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import type { Completion } from "./completion.ts";
 import type { Extent } from "./language.ts";
+import type { ParsedAhead } from "./parsing/parsed-ahead.ts";
 import { readSource } from "./read-source.ts";
 import type { FileParser, RefreshPlan, RefreshRunner, Scan } from "./refresh-runner.ts";
 import type { GitListing } from "./scan/git-files.ts";
@@ -71,10 +72,13 @@ export class Indexer {
 				(runner) => runner.start(),
 				() => {},
 			);
+		// A parser that runs already is given an edited file while the scan goes on.
+		const ahead = this.#runner?.parsedAhead(signal);
 		const scannedMs = Date.now();
 		const tree = await this.#scanner.scan({
 			...(signal && { signal }),
 			...(takeListing && { takeListing }),
+			...(ahead && { onChanged: (file) => ahead.start(file) }),
 			onProgress: (done) => onProgress?.({ phase: "scanning", done }),
 			alsoConfigs: store.projectState().lookedFor,
 		});
@@ -84,8 +88,9 @@ export class Indexer {
 		if (plan.isEmpty) return reportOf(plan);
 		return await this.#whileLocked(options, async () => {
 			// Another process may have stored the same changes meanwhile.
-			const current = store.sync() ? await planRefresh(store, scan, options) : plan;
-			if (!current.isEmpty) await this.#run(current, options);
+			const isOld = store.sync();
+			const current = isOld ? await planRefresh(store, scan, options) : plan;
+			if (!current.isEmpty) await this.#run(current, options, isOld ? undefined : ahead);
 			return reportOf(current);
 		});
 	}
@@ -111,9 +116,9 @@ export class Indexer {
 		this.#runner?.close();
 	}
 
-	async #run(plan: RefreshPlan, options: RefreshOptions): Promise<void> {
+	async #run(plan: RefreshPlan, options: RefreshOptions, ahead?: ParsedAhead): Promise<void> {
 		const runner = await this.#openRunner();
-		await runner.run(plan, options);
+		await runner.run(plan, options, ahead);
 	}
 
 	/** The runner is loaded only when there is something to write. */

@@ -6,6 +6,7 @@ import type { Resolution } from "./index-reader.ts";
 import type { CreateResolver, Extent, Language, RequestResolver } from "./language.ts";
 import { isTestPath, languageOf } from "./languages.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
+import { ParsedAhead } from "./parsing/parsed-ahead.ts";
 import { Parser } from "./parsing/parser.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
 import {
@@ -69,18 +70,23 @@ export class RefreshRunner {
 		this.parser.start?.();
 	}
 
+	/** For the files of the scan that follows. */
+	parsedAhead(signal?: AbortSignal): ParsedAhead {
+		return new ParsedAhead(this.parser, signal);
+	}
+
 	close(): void {
 		this.parser.close();
 	}
 
 	/** Stores all changes or none. Only a first indexing keeps the files it has completed. */
-	async run(plan: RefreshPlan, options: CallOptions): Promise<void> {
+	async run(plan: RefreshPlan, options: CallOptions, ahead?: ParsedAhead): Promise<void> {
 		const store = this.#store;
 		store.begin();
 		try {
 			await this.#imports.load(plan.scan);
 			this.#prepare(plan);
-			const done = await this.#parse(plan, options);
+			const done = await this.#parse(plan, options, ahead);
 			const { lookedFor } = this.#imports;
 			const { state, isNew } = plan.project;
 			if (isNew || !isDeepStrictEqual(state.lookedFor, lookedFor)) {
@@ -120,7 +126,11 @@ export class RefreshRunner {
 		}
 	}
 
-	async #parse(plan: RefreshPlan, { signal, onProgress }: CallOptions): Promise<number> {
+	async #parse(
+		plan: RefreshPlan,
+		{ signal, onProgress }: CallOptions,
+		ahead: ParsedAhead | undefined,
+	): Promise<number> {
 		const files = [...plan.changed, ...plan.added];
 		const scanned = new Map(files.map((file) => [file.path, file]));
 		let done = 0;
@@ -133,7 +143,8 @@ export class RefreshRunner {
 			}
 		};
 		// A changed file is in use, so all of it is read.
-		await this.parser.parse(plan.changed, take, signal);
+		const changed = ahead ? await ahead.take(plan.changed, take) : plan.changed;
+		await this.parser.parse(changed, take, signal);
 		await this.parser.parse(plan.added, take, signal, plan.extent);
 		return done;
 	}
@@ -161,12 +172,20 @@ export class RefreshRunner {
 	}
 }
 
+/** What a resolver is made from: the paths of all files, and everything else as text. */
+interface ResolverInputs {
+	readonly files: readonly ScannedFile[];
+	readonly others: string;
+}
+
 class ImportResolver {
 	readonly #store: IndexStore;
 	readonly #creators = new Map<Language, CreateResolver>();
 	#current:
-		| { readonly inputs: string; readonly resolvers: Map<Language, RequestResolver> }
+		| { readonly inputs: ResolverInputs; readonly resolvers: Map<Language, RequestResolver> }
 		| undefined;
+	/** The files whose languages have resolvers. Most refreshes are of the same. */
+	#loaded: readonly ScannedFile[] = [];
 
 	constructor(store: IndexStore) {
 		this.#store = store;
@@ -174,22 +193,21 @@ class ImportResolver {
 
 	/** Loads the resolvers of all languages in the tree. */
 	async load({ tree }: Scan): Promise<void> {
+		if (haveSamePaths(tree.files, this.#loaded)) return;
 		const present = new Set(tree.files.map(({ path }) => languageOf(path)));
 		for (const { path } of this.#store.files.rows.values()) present.add(languageOf(path));
 		for (const language of present) {
 			if (!language || this.#creators.has(language)) continue;
 			this.#creators.set(language, await language.loadResolver());
 		}
+		this.#loaded = tree.files;
 	}
 
 	/** All files of the tree must have ids before this call. */
 	use({ root, tree }: Scan, { configs, links }: ProjectState): void {
-		const inputs = JSON.stringify([
-			tree.files.map(({ path }) => path),
-			configs.map(({ path, hash }) => [path, hash]),
-			links,
-		]);
-		if (this.#current?.inputs === inputs) return;
+		const others = JSON.stringify([configs.map(({ path, hash }) => [path, hash]), links]);
+		const before = this.#current?.inputs;
+		if (before?.others === others && haveSamePaths(tree.files, before.files)) return;
 		const project = {
 			root,
 			files: new Set(tree.files.map(({ path }) => path)),
@@ -200,7 +218,7 @@ class ImportResolver {
 		const resolvers = new Map(
 			[...this.#creators].map(([language, create]) => [language, create(project)] as const),
 		);
-		this.#current = { inputs, resolvers };
+		this.#current = { inputs: { files: tree.files, others }, resolvers };
 	}
 
 	get lookedFor(): readonly string[] {
@@ -242,6 +260,11 @@ class ImportResolver {
 		if (resolution.kind !== "file") return resolution;
 		return { kind: "file", path: this.#store.files.byId.get(resolution.file)?.path ?? "" };
 	}
+}
+
+/** The paths of a repeated scan are the same strings, which compare at once. */
+function haveSamePaths(files: readonly ScannedFile[], others: readonly ScannedFile[]): boolean {
+	return files.length === others.length && files.every(({ path }, at) => path === others[at]?.path);
 }
 
 const NOWHERE: Resolution = { kind: "unresolved", reason: "it was not looked for yet" };

@@ -24,6 +24,8 @@ import type { OuterRules } from "./walk-files.ts";
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (files: number) => void;
+	/** Called at once for each source file that has changed since the previous scan, if its listing still holds. */
+	readonly onChanged?: (file: ScannedFile) => void;
 	/** Configuration files to include even if git ignores them. Missing files are skipped. */
 	readonly alsoConfigs?: Iterable<string>;
 	/** Git's time limit for untracked files (default: 10 s). After it, or if it is 0, a walk lists them. */
@@ -196,7 +198,9 @@ class TreeScan {
 		} else {
 			this.#add(path, kind, stats);
 			const found = this.#mapFor(kind).get(path);
-			if (found) entry.file = found;
+			if (!found) return;
+			entry.file = found;
+			if (kind === "source") this.#options.onChanged?.(found);
 		}
 	}
 
