@@ -1,7 +1,8 @@
 import { chunks } from "../core/chunks.ts";
 import { type CallOptions, CodeIndexError, type IndexProgress } from "./code-index.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
-import { type FileParser, VACUUM_AFTER } from "./refresh-runner.ts";
+import type { FileParser } from "./parsing/parser.ts";
+import { VACUUM_AFTER } from "./refresh-runner.ts";
 import type { FileRow } from "./store/file-table.ts";
 import type { IndexStore } from "./store/index-store.ts";
 

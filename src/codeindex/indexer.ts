@@ -5,8 +5,9 @@ import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import type { Completion } from "./completion.ts";
 import type { Extent } from "./language.ts";
 import type { ParsedAhead } from "./parsing/parsed-ahead.ts";
+import type { FileParser } from "./parsing/parser.ts";
 import { readSource } from "./read-source.ts";
-import type { FileParser, RefreshPlan, RefreshRunner, Scan } from "./refresh-runner.ts";
+import type { RefreshPlan, RefreshRunner, Scan } from "./refresh-runner.ts";
 import type { GitListing } from "./scan/git-files.ts";
 import { TreeScanner } from "./scan/scan-tree.ts";
 import type {

@@ -7,7 +7,7 @@ import type { CreateResolver, Extent, Language, RequestResolver } from "./langua
 import { isTestPath, languageOf } from "./languages.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { ParsedAhead } from "./parsing/parsed-ahead.ts";
-import { Parser } from "./parsing/parser.ts";
+import { type FileParser, Parser } from "./parsing/parser.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
 import {
 	affectedBy,
@@ -51,8 +51,6 @@ export interface RefreshPlan {
 	};
 	readonly isEmpty: boolean;
 }
-
-export type FileParser = Pick<Parser, "parse" | "close"> & Partial<Pick<Parser, "start">>;
 
 export class RefreshRunner {
 	readonly #store: IndexStore;

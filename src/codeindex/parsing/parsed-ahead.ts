@@ -1,6 +1,6 @@
-import type { FileParser } from "../refresh-runner.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
 import type { FileOutcome } from "./file-outcome.ts";
+import type { FileParser } from "./parser.ts";
 
 /** More changed files are not an edit. They are parsed together, in batches. */
 const MAX_FILES = 4;

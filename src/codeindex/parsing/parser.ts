@@ -38,6 +38,9 @@ const BATCHES_AHEAD = 2;
 /** A file that needs more heap is stored as failed. With V8's own nursery, a process takes 100 MB more and is no faster. */
 const HEAP = { maxHeapMb: 512, nurseryMb: 16 };
 
+/** What an indexer needs of a {@link Parser}. */
+export type FileParser = Pick<Parser, "parse" | "close"> & Partial<Pick<Parser, "start">>;
+
 /** Parses in child processes: untrusted text can crash or hang the native parser. */
 export class Parser {
 	readonly #processes: number;

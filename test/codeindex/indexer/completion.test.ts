@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { writeMonorepo } from "../../../bench/codeindex/monorepo.ts";
 import { Indexer } from "../../../src/codeindex/indexer.ts";
-import type { FileParser } from "../../../src/codeindex/refresh-runner.ts";
+import type { FileParser } from "../../../src/codeindex/parsing/parser.ts";
 import { tempDir } from "../../support/temp.ts";
 import { dumpIndex } from "./index-dump.ts";
 import { openIndexer, parserHere, writeTree } from "./test-index.ts";

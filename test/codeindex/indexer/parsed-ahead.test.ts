@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { Indexer } from "../../../src/codeindex/indexer.ts";
-import type { FileParser } from "../../../src/codeindex/refresh-runner.ts";
+import type { FileParser } from "../../../src/codeindex/parsing/parser.ts";
 import { tempDir } from "../../support/temp.ts";
 import { openIndexer, parserHere, writeTree } from "./test-index.ts";
 

@@ -48,7 +48,7 @@ export class Claiming {
 	#isScheduled = false;
 	/** Sessions that are being given up: their claim counts no more. */
 	readonly #leaving = new Set<Held>();
-	/** Claims of names that nobody here knew of when {@link giveUpUnknown} last looked. */
+	/** Claims of names that this process did not know when {@link giveUpUnknown} last looked. */
 	#unknown: ReadonlySet<string> = new Set();
 	/** Sessions that were taken from other servers. */
 	taken = 0;
@@ -89,7 +89,7 @@ export class Claiming {
 	}
 
 	/**
-	 * Gives up names that were reserved without anybody knowing: the answer came too late, or they could not be given up
+	 * Gives up names that were reserved but are not known here: the answer came too late, or they could not be given up
 	 * before. The first call sees them, the next one acts: by then, no answer is on its way.
 	 */
 	async giveUpUnknown(): Promise<void> {
