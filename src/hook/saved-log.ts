@@ -1,8 +1,7 @@
-import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { openDatabaseStore } from "../core/database-store.ts";
 import { agentFolder } from "../core/places.ts";
-import { type Migration, openDatabase } from "../core/sqlite.ts";
-import { openStoreFolder } from "../core/store-version.ts";
+import type { Migration } from "../core/sqlite.ts";
 
 /** The store's name in its `version.json`. */
 export const HOOK_STORE = "hook";
@@ -91,14 +90,12 @@ export async function savedSums(folder: string): Promise<SavedSum[]> {
 }
 
 async function open(folder: string) {
-	const owns = (name: string) => name.startsWith(FILE);
-	const store = await openStoreFolder({ folder, name: HOOK_STORE, version: 1, owns });
-	if (store.kind !== "ready") throw new Error(store.message);
-	const path = join(folder, FILE);
-	// SQLite would let others read it, and gives its log the mode of the database.
-	closeSync(openSync(path, "a", 0o600));
-	chmodSync(path, 0o600);
-	const opened = await openDatabase(path, MIGRATIONS);
+	const opened = await openDatabaseStore({
+		folder,
+		name: HOOK_STORE,
+		file: FILE,
+		migrations: MIGRATIONS,
+	});
 	if (opened.kind !== "open") throw new Error(opened.message);
 	return opened.database;
 }

@@ -1,9 +1,8 @@
-import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { openDatabaseStore } from "../core/database-store.ts";
 import { agentFolder } from "../core/places.ts";
-import { type Migration, openDatabase } from "../core/sqlite.ts";
-import { openStoreFolder } from "../core/store-version.ts";
+import type { Migration } from "../core/sqlite.ts";
 
 /** The store's name in its `version.json`. */
 export const SAVINGS_STORE = "savings";
@@ -83,14 +82,12 @@ const BUSY_MS = 50;
 
 /** Opens or creates the marks in `folder`. Several processes may use them. Rejects if that fails. */
 export async function openMarks(folder: string, keepDays: number): Promise<BirthMarks> {
-	const owns = (name: string) => name.startsWith(FILE);
-	const store = await openStoreFolder({ folder, name: SAVINGS_STORE, version: 1, owns });
-	if (store.kind !== "ready") throw new Error(store.message);
-	const path = join(folder, FILE);
-	// SQLite would let others read it, and gives its log the mode of the database.
-	closeSync(openSync(path, "a", 0o600));
-	chmodSync(path, 0o600);
-	const opened = await openDatabase(path, MIGRATIONS);
+	const opened = await openDatabaseStore({
+		folder,
+		name: SAVINGS_STORE,
+		file: FILE,
+		migrations: MIGRATIONS,
+	});
 	if (opened.kind !== "open") throw new Error(opened.message);
 	return new StoredMarks(opened.database, keepDays);
 }

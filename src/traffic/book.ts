@@ -1,10 +1,10 @@
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { PromptTokens } from "../core/bill.ts";
+import { openDatabaseStore } from "../core/database-store.ts";
 import { agentFolder } from "../core/places.ts";
-import { openDatabase, openForReading } from "../core/sqlite.ts";
-import { openStoreFolder } from "../core/store-version.ts";
+import { type OpenedDatabase, openForReading } from "../core/sqlite.ts";
 import type { PricedMiss } from "../economy/index.ts";
 import {
 	type BookEntry,
@@ -68,14 +68,15 @@ export class Book {
 
 	/** Opens or creates the book in `folder`. Rejects if that is not possible. */
 	static async open(folder: string): Promise<Book> {
-		const owns = (name: string) => name.startsWith(FILE) || name === TEXTS_FOLDER;
-		const store = await openStoreFolder({ folder, name: TRAFFIC_STORE, version: 1, owns });
-		if (store.kind !== "ready") throw new Error(store.message);
-		const path = bookFile(folder);
-		// SQLite would let others read it, and gives its log the mode of the database.
-		closeSync(openSync(path, "a", 0o600));
-		chmodSync(path, 0o600);
-		return Book.#of(await openDatabase(path, MIGRATIONS));
+		return Book.#of(
+			await openDatabaseStore({
+				folder,
+				name: TRAFFIC_STORE,
+				file: FILE,
+				migrations: MIGRATIONS,
+				besides: TEXTS_FOLDER,
+			}),
+		);
 	}
 
 	/** `undefined` if there is no book in `folder`. Rejects if it cannot be read. */
@@ -94,7 +95,7 @@ export class Book {
 		throw new Error(`${path} was written by a newer pi-strata; update pi-strata`);
 	}
 
-	static #of(opened: Awaited<ReturnType<typeof openDatabase>>): Book {
+	static #of(opened: OpenedDatabase): Book {
 		if (opened.kind === "open") return new Book(opened.database);
 		throw new Error(opened.message);
 	}

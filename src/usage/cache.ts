@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { openDatabaseStore } from "../core/database-store.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { cacheFolder } from "../core/places.ts";
-import { type Migration, openDatabase } from "../core/sqlite.ts";
-import { openStoreFolder } from "../core/store-version.ts";
+import type { Migration } from "../core/sqlite.ts";
 import type { FileUsage } from "./file-usage.ts";
 
 export const USAGE_STORE = "usage";
@@ -42,10 +42,12 @@ export class UsageCache {
 
 	/** Returns the reason if the cache cannot be used. */
 	static async open(folder: string): Promise<UsageCache | string> {
-		const owns = (entry: string) => entry.startsWith("usage.db");
-		const store = await openStoreFolder({ folder, name: USAGE_STORE, version: 1, owns });
-		if (store.kind !== "ready") return store.message;
-		const opened = await openDatabase(join(folder, "usage.db"), MIGRATIONS);
+		const opened = await openDatabaseStore({
+			folder,
+			name: USAGE_STORE,
+			file: "usage.db",
+			migrations: MIGRATIONS,
+		});
 		return opened.kind === "open" ? new UsageCache(opened.database) : opened.message;
 	}
 

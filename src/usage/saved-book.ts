@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { type Migration, openDatabase } from "../core/sqlite.ts";
-import { openStoreFolder } from "../core/store-version.ts";
+import { openDatabaseStore } from "../core/database-store.ts";
+import type { Migration } from "../core/sqlite.ts";
 
 export { dayOf } from "./period.ts";
 
@@ -57,11 +57,12 @@ export class SavedBook {
 
 	/** Returns the reason if the book cannot be used. */
 	static async open(agentDir: string): Promise<SavedBook | string> {
-		const folder = savedFolder(agentDir);
-		const owns = (entry: string) => entry.startsWith("saved.db");
-		const store = await openStoreFolder({ folder, name: SAVED_STORE, version: 1, owns });
-		if (store.kind !== "ready") return store.message;
-		const opened = await openDatabase(join(folder, "saved.db"), MIGRATIONS);
+		const opened = await openDatabaseStore({
+			folder: savedFolder(agentDir),
+			name: SAVED_STORE,
+			file: "saved.db",
+			migrations: MIGRATIONS,
+		});
 		return opened.kind === "open" ? new SavedBook(opened.database) : opened.message;
 	}
 
