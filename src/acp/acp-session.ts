@@ -24,7 +24,7 @@ import { UpdateQueue } from "./update-queue.ts";
 import { type Severity, UpdateTranslator } from "./updates.ts";
 import { usageFacts, usageUpdate } from "./usage.ts";
 
-export interface AcpSessionOptions {
+interface AcpSessionOptions {
 	readonly sessionId: string;
 	readonly cwd: string;
 	readonly client: Client;

@@ -4,7 +4,7 @@ import type { Data } from "../protocol/index.ts";
 type Model = Data<"Model">;
 type ThinkingLevel = Data<"SessionInfo">["thinkingLevel"];
 
-export interface Choices {
+interface Choices {
 	readonly model: Model | undefined;
 	readonly models: readonly Model[];
 	readonly level: ThinkingLevel;

@@ -13,7 +13,7 @@ import { createSession, findSession, type OpenedSession } from "./server-session
 const MAX_SESSIONS = 64;
 
 /** How an editor names a session, with the MCP servers that it would like to have in it. */
-export interface Wanted {
+interface Wanted {
 	readonly editor: AgentContext;
 	readonly mcpServers: readonly McpServer[];
 }

@@ -5,7 +5,7 @@ import { isWithin } from "../core/places.ts";
 import { oneLine } from "../text/one-line.ts";
 import { fenced } from "./fenced.ts";
 
-export interface PromptMessage {
+interface PromptMessage {
 	readonly message: string;
 	readonly images: { type: "image"; data: string; mimeType: string }[];
 }

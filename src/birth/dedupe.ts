@@ -43,7 +43,7 @@ interface Run {
 }
 
 /** A result with references in place of some of its lines. */
-export interface Deduped {
+interface Deduped {
 	readonly text: string;
 	/** In the order of their lines. */
 	readonly references: readonly PlacedReference[];

@@ -1,5 +1,5 @@
 /** Shortens tool results before a model sees them for the first time. Pure. */
-export { Birth, type BirthParts, type ShortResult } from "./birth.ts";
+export { Birth, type BirthParts } from "./birth.ts";
 export { Dedupe } from "./dedupe.ts";
 export { quiet } from "./quiet.ts";
 export { expand, type PlacedReference } from "./reference.ts";

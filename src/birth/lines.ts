@@ -125,7 +125,7 @@ function doubled(values: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 }
 
 /** The text with all edits, as if it had been scanned. They are in order, and none overlaps another. */
-export function withEdits(scanned: ScannedText, edits: readonly LineEdit[]): ScannedText {
+function withEdits(scanned: ScannedText, edits: readonly LineEdit[]): ScannedText {
 	const removed = edits.reduce((sum, { start, end }) => sum + end - start - 1, 0);
 	const count = lineCount(scanned) - removed;
 	const starts = new Int32Array(count + 1);

@@ -138,7 +138,7 @@ export function isDigit(unit: number): boolean {
 	return unit >= ZERO && unit <= NINE;
 }
 
-export function isLetter(unit: number): boolean {
+function isLetter(unit: number): boolean {
 	const lower = unit | 0x20;
 	return lower >= 0x61 && lower <= 0x7a;
 }

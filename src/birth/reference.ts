@@ -33,7 +33,7 @@ export function isPlainId(id: string): boolean {
 	return /^[!-'*-_a-~]{1,64}$/.test(id);
 }
 
-export function parseReference(line: string): Reference | undefined {
+function parseReference(line: string): Reference | undefined {
 	const [, first, last, name, id] = FORM.exec(line) ?? [];
 	if (first === undefined || last === undefined || name === undefined) return undefined;
 	return { first: Number(first), last: Number(last), name, ...(id !== undefined && { id }) };
@@ -66,7 +66,7 @@ export interface PlacedReference {
 	readonly last: number;
 }
 
-export function expandBy(shown: string, find: FindShown): string | undefined {
+function expandBy(shown: string, find: FindShown): string | undefined {
 	const parts: string[] = [];
 	const isBacked = eachPart(shown, find, (part) => {
 		parts.push(part);

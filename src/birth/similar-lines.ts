@@ -2,7 +2,7 @@ import { lineAt, lineEnd, type ScannedText } from "./lines.ts";
 import { isDigit, Numbers } from "./numbers.ts";
 
 /** Lines that are equal up to their numbers. */
-export interface SimilarRun {
+interface SimilarRun {
 	/** The first line behind the run. */
 	readonly end: number;
 	/** Which numbers of a line vary, in order. */

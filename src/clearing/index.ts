@@ -1,4 +1,4 @@
 /** Drives the provider's own clearing of old tool results; `economy/clearing.ts` decides when. */
 
 export { clearedIn } from "./applied.ts";
-export { callsIn, type Refused, withClearing } from "./edit.ts";
+export { callsIn, withClearing } from "./edit.ts";

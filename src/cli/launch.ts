@@ -9,7 +9,7 @@ export interface Launch {
 	readonly env: NodeJS.ProcessEnv;
 }
 
-export interface LaunchOptions {
+interface LaunchOptions {
 	readonly program: string;
 	readonly args: readonly string[];
 	readonly env: NodeJS.ProcessEnv;

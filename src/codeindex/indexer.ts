@@ -22,7 +22,7 @@ import { DamagedDatabase } from "./store/failures.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
 
-export interface RefreshOptions extends CallOptions {
+interface RefreshOptions extends CallOptions {
 	/** Whether the first indexing is allowed. If not, a partial index is refreshed but not completed. */
 	readonly mayBuild: boolean;
 	/** How much of new files is read. Default: `whole`. */

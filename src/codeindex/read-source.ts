@@ -4,7 +4,7 @@ import { errnoOf } from "../core/errno.ts";
 import { readWholeSync } from "../core/regular-file.ts";
 import { MAX_SOURCE_BYTES } from "./scan/scanned-tree.ts";
 
-export type SourceContent =
+type SourceContent =
 	| { readonly kind: "read"; readonly bytes: Buffer; readonly hash: Uint8Array }
 	/** Deleted since the scan, or replaced by something that is not a file. */
 	| { readonly kind: "gone" }

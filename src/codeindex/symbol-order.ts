@@ -10,7 +10,7 @@ export interface OrderedSymbol {
 }
 
 /** More symbols of one file, as in generated tables, are not searched. */
-export const MAX_SYMBOLS = 2 ** 12;
+const MAX_SYMBOLS = 2 ** 12;
 
 /** The symbols of a file: each top-level one, followed by its members. Equal facts give an equal order. */
 export function symbolsOf(bindings: readonly Binding[]): readonly OrderedSymbol[] {

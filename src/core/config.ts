@@ -16,7 +16,7 @@ import {
 	settings,
 } from "./settings.ts";
 
-export { type Config, configJsonSchema, type SettingKey, type SettingValue } from "./settings.ts";
+export { type Config, configJsonSchema } from "./settings.ts";
 
 export type LoadedConfig = ReturnType<typeof loadConfig>;
 

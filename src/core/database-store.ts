@@ -4,7 +4,7 @@ import { describeError } from "./errno.ts";
 import { type Migration, type OpenedDatabase, openDatabase } from "./sqlite.ts";
 import { openStoreFolder } from "./store-version.ts";
 
-export interface DatabaseStoreOptions {
+interface DatabaseStoreOptions {
 	readonly folder: string;
 	/** The kind of store; see `StoreFolderOptions`. */
 	readonly name: string;

@@ -19,7 +19,7 @@ export interface FileWork<Job extends FileJob, Answer, Note = never, Message = n
 }
 
 /** Rejects with an error that names the file. */
-export type RunJob<Answer, Note> = (
+type RunJob<Answer, Note> = (
 	onNote?: (note: Note, job: Pick<RunningJob, "send">) => void,
 ) => Promise<Answer>;
 

@@ -13,7 +13,7 @@ import {
 	text,
 } from "./setting.ts";
 
-export { accepts, type Setting, type SettingGroup, type SettingValue } from "./setting.ts";
+export { accepts, type Setting, type SettingValue } from "./setting.ts";
 
 const MIB = 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { isTemporaryName, writeFileAtomic } from "./atomic-file.ts";
 import { describeError, errnoOf } from "./errno.ts";
 import { readRegularFile } from "./regular-file.ts";
 
-export type StoreFolderOptions = {
+type StoreFolderOptions = {
 	readonly folder: string;
 	/** The kind of store. A folder that belongs to another kind is never touched. */
 	readonly name: string;

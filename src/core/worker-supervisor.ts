@@ -7,7 +7,7 @@ import type { WorkerPort } from "./worker-port.ts";
  * `start`: no worker became ready in time. `crash`: the worker died. `memory`: its heap was full.
  * `busy`: too many pending jobs. `unsendable`: a job is not cloneable. `failed`: the handler threw.
  */
-export type WorkerFault =
+type WorkerFault =
 	| ("start" | "crash" | "memory" | "deadline" | "failed")
 	| ("aborted" | "closed" | "busy" | "unsendable");
 
@@ -45,7 +45,7 @@ export interface SupervisorOptions {
 	readonly endOnFailure?: boolean;
 }
 
-export interface JobOptions<Note> {
+interface JobOptions<Note> {
 	readonly signal?: AbortSignal | undefined;
 	/** Overrides `deadlineMs` of the supervisor. */
 	readonly deadlineMs?: number;

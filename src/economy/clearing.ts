@@ -6,7 +6,7 @@ import { shouldPrune } from "./rewrite.ts";
 import { createGrowth } from "./rewrite-plan.ts";
 import { type CacheRules, costOf, writeRatioFor } from "./rules.ts";
 
-export { type ClearingTerms, clearingStepOf } from "./clearing-step.ts";
+export { clearingStepOf } from "./clearing-step.ts";
 
 /** A result of a request, known by its block. */
 export interface ClearableResult {
@@ -40,7 +40,7 @@ export interface ClearingStep {
 	place(blocks: readonly Block[], frontier?: number): ModelRequest;
 }
 
-export interface ClearingPlan {
+interface ClearingPlan {
 	/** How many of the first results are cleared: at least as many as before. */
 	readonly cleared: number;
 	readonly clears: boolean;
@@ -50,7 +50,7 @@ export interface ClearingPlan {
 	readonly isBlocked: boolean;
 }
 
-export interface ClearingDecision extends Omit<ClearingPlan, "clears"> {
+interface ClearingDecision extends Omit<ClearingPlan, "clears"> {
 	/** The prompt that the provider makes of it. */
 	readonly request: ModelRequest;
 	/** By the provider's rules: with clearing, and as the agent sends it. */

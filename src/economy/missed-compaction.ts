@@ -20,7 +20,7 @@ export const SUMMARY_TOKENS = 2_000;
 /** The price of an answered token, relative to input, if no price list states it. */
 const ANSWER_RATIO = 5;
 
-export interface PricedRequest {
+interface PricedRequest {
 	/** Its number in the session, from 1. */
 	readonly request: number;
 	/** Size of its prompt. */

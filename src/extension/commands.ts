@@ -39,7 +39,7 @@ export function withOneEnter(options: CommandOptions): CommandOptions {
 }
 
 /** Texts about money, for the user. */
-export interface MoneyReports {
+interface MoneyReports {
 	saved(session: SessionView): Promise<string[]>;
 	cost(session: SessionView): Promise<string>;
 }

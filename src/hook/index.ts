@@ -1,7 +1,6 @@
 /** Savings at birth in agents' own hooks: without a proxy, before a result is first sent. */
 
-export { ClaudeHook, type HookOptions } from "./claude-hook.ts";
+export { ClaudeHook } from "./claude-hook.ts";
 export { KNOWN_TOOLS } from "./claude-tools.ts";
 export { handleOpencode } from "./opencode.ts";
 export { HOOK_STORE, hookFolder, noteSaved, type SavedSum, savedSums } from "./saved-log.ts";
-export type { TouchesExcluded } from "./shortener.ts";

@@ -15,7 +15,7 @@ interface OpencodeEvent {
 	readonly view: InView;
 }
 
-export interface OpencodeAnswer {
+interface OpencodeAnswer {
 	/** `{"output": …}`; empty if the result stays as it is. */
 	readonly output: string;
 	readonly savedTokens: number;
@@ -44,7 +44,7 @@ export async function handleOpencode(
 }
 
 /** A string says why the result stays as it is. */
-export function parseOpencodeEvent(value: unknown): OpencodeEvent | string {
+function parseOpencodeEvent(value: unknown): OpencodeEvent | string {
 	if (!isRecord(value)) return "not an event";
 	const { sessionID, callID: id, tool, args: input, output: text, cwd, messages } = value;
 	const isNamed = [sessionID, id, tool, text, cwd].every((one) => typeof one === "string");

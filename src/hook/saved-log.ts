@@ -11,7 +11,7 @@ export function hookFolder(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /** A result that was shortened, or would have been. Holds no text. */
-export interface SavedResult {
+interface SavedResult {
 	readonly agent: string;
 	readonly sessionId: string;
 	readonly id: string;

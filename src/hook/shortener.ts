@@ -23,7 +23,7 @@ export type TouchesExcluded = (
 	cwd: string,
 ) => boolean;
 
-export interface ShortenerOptions {
+interface ShortenerOptions {
 	readonly config: Config;
 	/** The project. */
 	readonly root: string;

@@ -24,14 +24,14 @@ export interface Part {
 }
 
 /** A call of a tool by the model. */
-export interface ToolCall {
+interface ToolCall {
 	readonly id: unknown;
 	readonly name: unknown;
 	/** Parsed; only its path and range are kept. */
 	readonly input: unknown;
 }
 
-export interface ResultPart {
+interface ResultPart {
 	readonly callId: unknown;
 	/** If the result itself names its tool. */
 	readonly tool?: unknown;

@@ -30,7 +30,7 @@ function isHeader(info: unknown): boolean {
  * Takes the header of a session, `{info}`, then its messages, `{info, parts}`. Each further header
  * begins another session.
  */
-export class OpencodeParser implements SessionParser {
+class OpencodeParser implements SessionParser {
 	readonly #sessions: OpencodeSession[] = [];
 	/** Of all sessions but the last. A session counts as an entry, too. */
 	readonly #before = { entries: 0, blocks: 0 };

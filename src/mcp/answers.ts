@@ -10,7 +10,7 @@ import { oneLine } from "../text/one-line.ts";
 import type { PageCall, RecallCall, ToolCall } from "./tools.ts";
 import type { Folder } from "./workspace.ts";
 
-export interface ToolAnswer {
+interface ToolAnswer {
 	readonly text: string;
 	/** Facts for programs. The text says what a model needs of them. */
 	readonly details: Readonly<Record<string, unknown>>;

@@ -14,12 +14,12 @@ export interface HttpOptions extends McpOptions {
 	readonly limits?: Partial<HttpLimits>;
 }
 
-export interface Refusal {
+interface Refusal {
 	readonly status: number;
 	readonly why: string;
 }
 
-export interface HttpLimits {
+interface HttpLimits {
 	readonly maxBodyBytes: number;
 	readonly maxSessions: number;
 	/** A session unused for this long is closed when another needs its place. */

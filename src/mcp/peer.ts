@@ -23,7 +23,7 @@ export interface Incoming {
 	request(method: string, params: object, timeoutMs: number): Promise<unknown>;
 }
 
-export interface PeerHandlers {
+interface PeerHandlers {
 	readonly requests: Readonly<Record<string, (incoming: Incoming) => object | Promise<object>>>;
 	readonly notifications: Readonly<Record<string, () => void>>;
 	onClose(): void;

@@ -3,7 +3,7 @@ import { invalidPosition } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
 import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 
-export interface PdfChunkQuery {
+interface PdfChunkQuery {
 	readonly page: number;
 	readonly char: number;
 	readonly size: number;

@@ -2,7 +2,7 @@ import { ABORTED } from "../core/aborted.ts";
 import { Waiters } from "../core/waiters.ts";
 import { PagingError } from "./errors.ts";
 
-export interface ResourceCacheOptions<T> {
+interface ResourceCacheOptions<T> {
 	/** Time to live of a value, counted from its last use. */
 	readonly ttlMs: number;
 	readonly maxEntries: number;

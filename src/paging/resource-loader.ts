@@ -248,7 +248,7 @@ export class ResourceLoader {
 const ENCRYPTED_PACKAGE = Buffer.from("EncryptedPackage", "utf16le");
 
 /** Ways to read the same resource that give different texts. */
-export interface ReadVariant {
+interface ReadVariant {
 	readonly everything?: boolean | undefined;
 	/** The password of an encrypted PDF. */
 	readonly password?: string | undefined;

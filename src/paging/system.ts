@@ -14,10 +14,7 @@ const GUIDELINE =
 	"read also takes https:// addresses, PDFs (file.pdf#page=12), office documents and books; when an answer ends with a page:… token, read that token as the path to continue.";
 
 /** Serves a path with a fragment, such as `file#symbol`; `undefined` if it is none of its own. */
-export type FragmentRead = (
-	call: ReadCall,
-	session: SessionView,
-) => Promise<ReadAnswer | undefined>;
+type FragmentRead = (call: ReadCall, session: SessionView) => Promise<ReadAnswer | undefined>;
 
 /** Serves web and `file:` addresses, PDFs and continuation tokens of the `read` tool. */
 export function createPagingSystem(

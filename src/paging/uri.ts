@@ -2,7 +2,7 @@ import { posix, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PagingError, truncate } from "./errors.ts";
 
-export type ResourceAddress =
+type ResourceAddress =
 	| { readonly kind: "web"; readonly url: URL; readonly key: string }
 	/** `path` is absolute, without `.` and `..`. Access is checked later, after following links. */
 	| { readonly kind: "file"; readonly path: string };

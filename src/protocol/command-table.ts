@@ -12,7 +12,7 @@ type Table = typeof commandTable;
 /** The `type` of a command. */
 export type CommandType = keyof Table;
 
-export type SessionCommandType = {
+type SessionCommandType = {
 	[Type in CommandType]: Table[Type]["target"] extends "session" ? Type : never;
 }[CommandType];
 

@@ -21,7 +21,7 @@ interface WholeBody {
 /** Larger chunks would be kept by reference. */
 const COPY_STEP_BYTES = 1024 * 1024;
 
-export interface ForwardOptions extends CopyLimits {
+interface ForwardOptions extends CopyLimits {
 	readonly request: IncomingMessage;
 	readonly response: ServerResponse;
 	readonly route: Route;

@@ -39,7 +39,7 @@ export interface ProxyOptions {
 	readonly limits?: Partial<ProxyLimits>;
 }
 
-export interface ProxyLimits {
+interface ProxyLimits {
 	/** Larger bodies pass, but exchanges do not hold them. */
 	readonly maxBodyBytes: number;
 	/** For the copies of all requests in flight. */

@@ -19,7 +19,7 @@ const TEXTS = {
 } as const;
 
 /** In the shape of the provider's own errors: an agent shows their message. `name`: the upstream. */
-export function refusalBody({ status, reason, message }: Refusal, name: string): string {
+function refusalBody({ status, reason, message }: Refusal, name: string): string {
 	const [, type, code] = TEXTS[status];
 	const text = `strata proxy: ${message}`;
 	if (name === "anthropic")

@@ -14,12 +14,12 @@ export interface Route {
 }
 
 /** What a decision about a request takes from it. */
-export interface RequestHead {
+interface RequestHead {
 	readonly url?: string | undefined;
 	readonly headers: IncomingHttpHeaders;
 }
 
-export interface RouteOptions {
+interface RouteOptions {
 	readonly port: number;
 	/** First segment of every path. */
 	readonly secret?: string | undefined;

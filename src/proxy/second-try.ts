@@ -14,7 +14,7 @@ const REFUSED = 400;
 /** Errors are short. A longer answer passes as it comes. */
 const MAX_HELD_BYTES = 64 * 1024;
 
-export interface SecondTryOptions {
+interface SecondTryOptions {
 	/** Gets one answer: the first, or that to the original if it is not refused, too. */
 	readonly handler: Handler;
 	/** Sends the original. */

@@ -2,7 +2,7 @@ import { type Exchange, FRAME_START } from "../wire/exchange.ts";
 import { BodyCopy, type CopyLimits } from "./body-copy.ts";
 import { messageType } from "./message-type.ts";
 
-export interface TurnsOptions extends CopyLimits {
+interface TurnsOptions extends CopyLimits {
 	readonly about: Pick<Exchange, "upstream" | "method" | "path" | "requestHeaders">;
 	onExchange(exchange: Exchange): void;
 }

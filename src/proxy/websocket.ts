@@ -10,7 +10,7 @@ import { sendRawRefusal } from "./refusal.ts";
 import type { Route } from "./route.ts";
 import { Turns } from "./turns.ts";
 
-export interface WebSocketJoinOptions extends CopyLimits {
+interface WebSocketJoinOptions extends CopyLimits {
 	readonly request: IncomingMessage;
 	readonly socket: Duplex;
 	/** What the client sent after the head of its request. */

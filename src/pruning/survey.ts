@@ -18,7 +18,7 @@ export interface Touches {
 	touchesExcluded(item: ToolResultItem, exclude: readonly string[], cwd: string): boolean;
 }
 
-export interface Touch {
+interface Touch {
 	readonly file: string;
 	/** `shown`: the file's text. `refers`: a marker or diff of earlier text. `changed`: changed the file. */
 	readonly kind: "shown" | "refers" | "changed";

@@ -13,7 +13,7 @@ import {
 import { candidatesOf, isExcluded } from "./text-file.ts";
 
 /** How a tool result relates to one file. */
-export interface FileTouch {
+interface FileTouch {
 	/** The real path if it was noted, otherwise the requested path. */
 	readonly file: string;
 	/** `shown`: contains its text. `refers`: refers to earlier text. `changed`: changed the file. */

@@ -14,7 +14,7 @@ export type FileEvent =
 	/** The request shows the file, outside the session; `version` is `undefined` if unknown. */
 	| { kind: "in-request"; version: Hash | undefined };
 
-export type Seen = { visible: true } | { visible: false; why: string };
+type Seen = { visible: true } | { visible: false; why: string };
 
 /** Lines that the model last saw in this version. */
 export interface Segment extends LineRange {

@@ -31,7 +31,7 @@ import {
 	windowOf,
 } from "./text-file.ts";
 
-export interface ReadCacheOptions {
+interface ReadCacheOptions {
 	readonly settings: Config["readcache"];
 	readonly cwd: string;
 	readonly ledger: Ledger;

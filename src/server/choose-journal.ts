@@ -7,7 +7,7 @@ import type {
 import { openJournal } from "./journal/sqlite-journal.ts";
 import type { ServerOptions } from "./options.ts";
 
-export interface ChosenJournal {
+interface ChosenJournal {
 	readonly journal: Journal;
 	/** Present if several servers share the journal. */
 	readonly shared?: PostgresJournal;

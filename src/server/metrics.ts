@@ -5,7 +5,7 @@ import type { Latency } from "./engine/replies.ts";
 import type { JournalStats } from "./journal/journal.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
-export interface ClusterMetrics {
+interface ClusterMetrics {
 	readonly leaseSecondsLeft: number;
 	readonly claims: number;
 	readonly lost: number;

@@ -42,7 +42,7 @@ stop_timer
 end "$1" "$2"
 `;
 
-export interface ToolGuard {
+interface ToolGuard {
 	/** Tools end after this time, unless it is set again. */
 	setDeadline(ms: number): void;
 	/** The server ends as planned. Tools that it has left running go on. */

@@ -39,7 +39,7 @@ export interface PrefixKey {
 	readonly tools: string | undefined;
 }
 
-export interface SentRequest {
+interface SentRequest {
 	/** `undefined` if the request was not observed. */
 	readonly payload: unknown;
 	readonly atMs: number;

@@ -112,7 +112,7 @@ export function contextMessages(source: SessionSource): ContextMessage[] {
 	return messagesIn(activeEntries(source));
 }
 
-export function messagesIn(entries: readonly ActiveEntry[]): ContextMessage[] {
+function messagesIn(entries: readonly ActiveEntry[]): ContextMessage[] {
 	let turn = 0;
 	return entries.flatMap(({ sourceEntry, messages }) =>
 		(messages as { role?: unknown; content?: unknown }[]).map(({ role, content }) => {

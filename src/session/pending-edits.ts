@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.ts";
 import { editId, isTextBlock, type SessionSource, textOf } from "./messages.ts";
 
 /** `null` removes the message. */
-export type EditContent = { type: "text"; text: string }[] | null;
+type EditContent = { type: "text"; text: string }[] | null;
 
 /** An edit that requests show but the session file does not have yet. */
 export interface PendingEdit {

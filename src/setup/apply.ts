@@ -7,7 +7,7 @@ import type { FoundAgent, PlannedFile } from "./plan-agent.ts";
 import { runProgram } from "./program.ts";
 import { type FileRecord, recordOf, type Undo, undoOf } from "./record.ts";
 
-export interface Outcome {
+interface Outcome {
 	readonly path: string;
 	/** `command`: by the agent's own command. `left`: nothing was written. */
 	readonly kind: "command" | "edit" | "left";
@@ -93,7 +93,7 @@ async function runCalls(
 	return "";
 }
 
-export interface PlannedUndo {
+interface PlannedUndo {
 	readonly record: FileRecord;
 	readonly before: string | undefined;
 	readonly undo: Undo;

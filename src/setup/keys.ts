@@ -24,7 +24,7 @@ export interface SetKey extends Key {
  * `same`: as wanted. `ours`: of ours, with another value. `foreign`: something else has its name. `at` is where it
  * stands.
  */
-export type KeyState =
+type KeyState =
 	| { readonly kind: "absent" }
 	| { readonly kind: "same" | "ours" | "foreign"; readonly at: Path };
 

@@ -38,7 +38,7 @@ export function isStartable(program: string): boolean {
 	return !/\.(?:cmd|bat)$/i.test(program);
 }
 
-export interface Ran {
+interface Ran {
 	readonly status: number | null;
 	readonly output: string;
 }

@@ -19,7 +19,7 @@ export interface FileRecord {
 }
 
 /** Only the part that differs is stored: a configuration may hold keys of other services. */
-export interface Restore {
+interface Restore {
 	/** `null` if there was no file. */
 	readonly before: Hash | null;
 	readonly start: number;

@@ -1,7 +1,7 @@
 import { delimiter, join, sep } from "node:path";
 import { realOrGiven } from "../core/places.ts";
 
-export interface Start {
+interface Start {
 	readonly execPath: string;
 	readonly packageFolder: string;
 	readonly env: NodeJS.ProcessEnv;

@@ -13,9 +13,9 @@ import { type WantedFile, type Wish, wantedOf } from "./wanted.ts";
  * `current`: as setup would write it. `by-hand`: of ours, not written by setup. `outdated`: written by setup, which
  * would write another value now. `removed`: setup wrote it, and it is gone. `foreign`: something else has its name.
  */
-export type PartState = "absent" | "current" | "by-hand" | "outdated" | "removed" | "foreign";
+type PartState = "absent" | "current" | "by-hand" | "outdated" | "removed" | "foreign";
 
-export interface Part {
+interface Part {
 	readonly kind: Key["kind"];
 	readonly path: string;
 	readonly state: PartState;

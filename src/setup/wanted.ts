@@ -4,10 +4,10 @@ import { hookCommands, type Key, stateOf } from "./keys.ts";
 import type { AgentPlace } from "./places.ts";
 
 /** The name of our server in every agent. */
-export const SERVER_NAME = "strata";
+const SERVER_NAME = "strata";
 
 /** `shadow` counts what shorter results would save, `birth` shortens them. */
-export type Savings = "off" | "shadow" | "birth";
+type Savings = "off" | "shadow" | "birth";
 
 export interface Wish {
 	/** The program and arguments that start strata. */
@@ -26,7 +26,7 @@ export interface Wish {
 }
 
 /** Arguments of the agent's own program that add our server. */
-export interface OwnCommand {
+interface OwnCommand {
 	readonly add: readonly string[];
 	/** Comes first when the server is replaced. Absent if `add` replaces it. */
 	readonly remove?: readonly string[];
@@ -40,7 +40,7 @@ export interface WantedFile {
 	readonly own?: OwnCommand;
 }
 
-export interface Wanted {
+interface Wanted {
 	readonly files: readonly WantedFile[];
 	/** What was asked for and is not possible, one sentence each. */
 	readonly notes: readonly string[];

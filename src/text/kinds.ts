@@ -51,4 +51,3 @@ export const CONTEXT_KINDS = [
 	"conversation",
 	"stub",
 ] as const;
-export type ContextKind = (typeof CONTEXT_KINDS)[number];

@@ -1,4 +1,4 @@
-export interface NearestOptions {
+interface NearestOptions {
 	/** Maximum number of edits. Default: 2, but fewer than the length of the word. */
 	readonly maxEdits?: number;
 	/** Whether two swapped neighbours count as one edit. Default: no. */

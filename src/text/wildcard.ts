@@ -1,7 +1,7 @@
 /** `**` matches any number of items. A matcher matches exactly one item. */
 export type Wildcard<Item> = "**" | ItemMatcher<Item>;
 
-export interface ItemMatcher<Item> {
+interface ItemMatcher<Item> {
 	/** Minimum cost of one comparison, in steps. Default: 1. */
 	readonly steps?: number;
 	matches(item: Item, onStep?: OnStep): boolean;

@@ -101,12 +101,12 @@ function tierText(label: string, items: readonly PromptItem[]): string {
 	]);
 }
 
-export function section(title: string, texts: readonly string[]): string {
+function section(title: string, texts: readonly string[]): string {
 	const body = joined(texts);
 	return body === "" ? "" : joined([`## ${title}`, body]);
 }
 
-export function joined(parts: readonly string[]): string {
+function joined(parts: readonly string[]): string {
 	return parts.filter((part) => part !== "").join("\n\n");
 }
 

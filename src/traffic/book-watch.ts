@@ -10,7 +10,7 @@ interface Watched {
 	last: number;
 }
 
-export interface BookNews {
+interface BookNews {
 	/** The oldest first. */
 	readonly requests: readonly BookedStep[];
 	/** There are more, which are older. */

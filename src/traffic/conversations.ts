@@ -17,7 +17,7 @@ export interface Place extends Comparison {
 	readonly shared: number;
 }
 
-export interface ConversationLimits {
+interface ConversationLimits {
 	readonly maxConversations: number;
 	/** Pieces of messages, over all conversations. */
 	readonly maxPrefixes: number;

@@ -8,7 +8,7 @@ import {
 } from "node:zlib";
 
 /** More decoded bytes are not looked at. */
-export const MAX_DECODED_BYTES = 64 * 1024 * 1024;
+const MAX_DECODED_BYTES = 64 * 1024 * 1024;
 
 /** No client applies more encodings than this. */
 const MAX_ENCODINGS = 3;

@@ -4,7 +4,7 @@ export { Book, type ConversationSums, TRAFFIC_STORE, trafficFolder } from "./boo
 export { BookWatch } from "./book-watch.ts";
 export { clearingShadow } from "./clearing-shadow.ts";
 export { mainConversations } from "./main-conversations.ts";
-export { type ObserverCounts, TrafficObserver } from "./observer.ts";
+export { TrafficObserver } from "./observer.ts";
 export {
 	type ConversationReport,
 	conversationReport,

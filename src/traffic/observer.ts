@@ -6,7 +6,7 @@ import type { Exchange } from "../wire/exchange.ts";
 import type { ObserverJob } from "./observer-worker.ts";
 import type { Recorded, RecorderOptions } from "./recorder.ts";
 
-export interface ObserverOptions extends RecorderOptions {
+interface ObserverOptions extends RecorderOptions {
 	/** Further exchanges are dropped while more bytes wait. Default: 128 MiB. */
 	readonly maxQueuedBytes?: number;
 }

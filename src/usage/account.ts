@@ -44,7 +44,7 @@ export interface UsageReport {
 	readonly skippedLines: number;
 }
 
-export interface Selection {
+interface Selection {
 	/** Earlier requests do not count. */
 	readonly sinceMs?: number | undefined;
 	/** Default: all. */

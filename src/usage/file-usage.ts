@@ -19,7 +19,7 @@ export interface FileUsage {
 	readonly skipped: number;
 }
 
-export interface SessionUsage {
+interface SessionUsage {
 	readonly agent: AgentName;
 	/** The working folder; empty if the file does not name it. */
 	readonly project: string;
@@ -46,7 +46,7 @@ export interface UsageTokens extends PromptTokens {
 	readonly output: number;
 }
 
-export interface RequestMiss {
+interface RequestMiss {
 	readonly cause: ReplayMissCause;
 	readonly tokens: number;
 	/** Extra cost over a cache read, in plain input tokens. */

@@ -14,7 +14,7 @@ export async function sessionFilesIn(folder: string, ending = /$/): Promise<File
 	return { files: files.filter((file) => ending.test(file)), unreadable };
 }
 
-export interface KnownFiles extends FilesFound {
+interface KnownFiles extends FilesFound {
 	/** Those of `files` that are sessions of pi. */
 	readonly ofPi: readonly string[];
 	/** Where agents keep their sessions; some of these folders usually do not exist. */

@@ -13,7 +13,7 @@ export interface ScanOptions {
 	onProgress?(bytes: number, ofBytes: number): void;
 }
 
-export interface ScanResult {
+interface ScanResult {
 	/** Files that were looked at, in the cache or on disk. */
 	readonly files: number;
 	readonly cached: number;

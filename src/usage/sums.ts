@@ -12,7 +12,7 @@ export interface Sums {
 	readonly misses: MissesByCause;
 }
 
-export type MissesByCause = Readonly<Partial<Record<ReplayMissCause, MissSums>>>;
+type MissesByCause = Readonly<Partial<Record<ReplayMissCause, MissSums>>>;
 
 export interface MissSums {
 	readonly count: number;

@@ -22,7 +22,7 @@ export interface WireRequest {
 	readonly ttl?: Ttl;
 }
 
-export type WireSetting =
+type WireSetting =
 	| ("thinking" | "effort" | "toolChoice" | "verbosity" | "textFormat")
 	| ("serviceTier" | "speed" | "images" | "contextManagement");
 
@@ -34,7 +34,7 @@ export interface Usage extends PromptTokens {
 }
 
 /** `cut`: the stream ended before the provider said so. */
-export type AnswerEnd = "complete" | "cut" | "error";
+type AnswerEnd = "complete" | "cut" | "error";
 
 /** What an answer says about its request. Holds no texts. */
 export interface WireAnswer {

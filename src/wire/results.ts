@@ -21,7 +21,7 @@ export interface WireResult {
 }
 
 /** One message or item of a conversation, in the order of the request. */
-export interface WireMessage extends ByteRange {
+interface WireMessage extends ByteRange {
 	readonly isByModel: boolean;
 	readonly calls: readonly WireCall[];
 	readonly results: readonly WireResult[];
@@ -48,7 +48,7 @@ export interface ReadResults {
 }
 
 /** `stateful`: the provider holds a part of the prompt. `unreadable`: the shape is not the format's. */
-export type NoResults = "other" | "stateful" | "unreadable";
+type NoResults = "other" | "stateful" | "unreadable";
 
 /**
  * Reads the results of a POST to `path`, which asks a model or counts tokens. Of `before`, an earlier

@@ -2,7 +2,7 @@ import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { nameOf } from "./piece.ts";
 
-export type Agent = "claude-code" | "codex" | "opencode" | "gemini-cli" | "pi" | "other";
+type Agent = "claude-code" | "codex" | "opencode" | "gemini-cli" | "pi" | "other";
 
 /** Who sent a request, as far as its headers and body say. */
 export interface Speaker {

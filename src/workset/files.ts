@@ -7,7 +7,7 @@ import { isWithin } from "../core/places.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
-export type CurrentFile =
+type CurrentFile =
 	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
 	| { readonly path: string; readonly why: string };
 

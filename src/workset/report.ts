@@ -22,7 +22,7 @@ export function worksetReport(workset: Workset, wantsMap: boolean): string {
 }
 
 /** A working file as `/tiers` and the server show it. */
-export interface WorkingFileView {
+interface WorkingFileView {
 	readonly path: string;
 	readonly tier: Tier;
 	readonly n: number;

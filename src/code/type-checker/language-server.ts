@@ -15,7 +15,7 @@ export interface Place {
 	readonly column: number;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
 	/** Security: only the user's own configuration sets it. It runs without a shell. */
 	readonly command: string;
 	readonly args: readonly string[];

@@ -1,5 +1,5 @@
 /** Maximum size of one message of a language server. */
-export const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 const MAX_HEADER_BYTES = 4096;
 const HEADER_END = "\r\n\r\n";
 

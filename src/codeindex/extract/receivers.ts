@@ -20,7 +20,7 @@ import { type LocalName, type LocalValue, NAMESPACE, type Name, TYPE, VALUE } fr
 export const MAX_STEPS = 4;
 
 /** The type of a receiver. Undefined: unknown. */
-export type Receiver = TypeName | undefined;
+type Receiver = TypeName | undefined;
 
 export function typeOfExpression(place: Place, expression: Node): Receiver {
 	const node = unwrap(expression);

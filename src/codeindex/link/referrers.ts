@@ -9,7 +9,7 @@ export interface ExportRef {
 	readonly name: string;
 }
 
-export interface ReferrerVisitor {
+interface ReferrerVisitor {
 	/** `path` leads from each binding to the symbol. `references` is absent if `path` is empty. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],

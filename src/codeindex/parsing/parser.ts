@@ -14,7 +14,7 @@ export interface ParserJob {
 }
 
 /** A file to parse. Its size decides how files are batched. */
-export interface FileToParse {
+interface FileToParse {
 	readonly path: string;
 	readonly bytes: number;
 }

@@ -132,7 +132,7 @@ function computeRanks({ files, starts, targets }: FileGraph): ReadonlyMap<FileId
 	return new Map(files.map(({ id }, index) => [id, (ranks[index] as number) / most]));
 }
 
-export interface ReachOptions {
+interface ReachOptions {
 	readonly direction: "dependents" | "dependencies";
 	/** Default: unlimited. */
 	readonly depth?: number;

@@ -8,7 +8,7 @@ import { usagesOfSymbol } from "../link/usages.ts";
 import { type Reached, reach } from "./graph.ts";
 
 /** A use of something that changes: in a symbol's body, or in statements of a file's top level. */
-export interface UsePlace {
+interface UsePlace {
 	readonly file: FileId;
 	readonly line: number;
 	/** Import steps from what changes. 0 in the changed file itself. */

@@ -3,7 +3,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { folderOf, joinPath, nameOf, restBelow } from "../../core/project-path.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
 
-export type SpecifierKind =
+type SpecifierKind =
 	| { readonly kind: "relative"; readonly folderOnly: boolean }
 	| { readonly kind: "absolute" }
 	/** A URL or a virtual module: `node:fs`, `bun:test`, `virtual:pages`. */

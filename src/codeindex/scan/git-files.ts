@@ -11,7 +11,7 @@ export interface GitEntry {
 	readonly kind: "file" | "link" | "repository";
 }
 
-export type GitOutcome =
+type GitOutcome =
 	| {
 			readonly kind: "listed";
 			readonly unreadable: readonly string[];

@@ -4,7 +4,7 @@ import type { Indexer } from "../indexer.ts";
 import type { IndexStore } from "../store/index-store.ts";
 
 /** The files that must be read whole before an answer holds. */
-export type Needed = "none" | "all" | readonly string[];
+type Needed = "none" | "all" | readonly string[];
 
 type Needs<Name extends QuestionName> = (
 	answer: Uncovered<AnswerOf<Name>>,

@@ -13,7 +13,7 @@ export class UnavailableStore extends CodeIndexError {
 	}
 }
 
-export type StoreFailure = "damaged" | "full" | "unwritable" | "busy" | "other";
+type StoreFailure = "damaged" | "full" | "unwritable" | "busy" | "other";
 
 const IO_ERROR = 10;
 /** SQLite's primary codes: busy, read-only, corrupt, full, cannot open, not a database. */

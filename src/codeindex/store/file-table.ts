@@ -10,7 +10,7 @@ export interface FileRow extends KnownFile {
 	readonly content?: FileContent;
 }
 
-export interface FileContent {
+interface FileContent {
 	/** In hexadecimal: a list of short strings loads in half the time of a list of arrays. Empty if the file could not be read. */
 	readonly hash: string;
 	readonly file: IndexedFile;
@@ -23,7 +23,7 @@ export interface FileContent {
 type Edges = ReadonlyMap<FileId, number>;
 
 /** In hexadecimal. Most questions look at the edges of few files. */
-export type PackedEdges = string;
+type PackedEdges = string;
 
 /** The files, in memory since every question compares the tree with them. Writers update the table. */
 export class FileTable {

@@ -18,7 +18,7 @@ import { NameIds } from "./names.ts";
 import { type LinkFacts, requests, resolutions } from "./records.ts";
 import { StoredFacts, StoredReader } from "./stored-reader.ts";
 
-export interface StoreState {
+interface StoreState {
 	readonly isComplete: boolean;
 	readonly updatedMs?: number;
 }

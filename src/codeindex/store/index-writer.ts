@@ -10,7 +10,7 @@ import type { NameIds } from "./names.ts";
 import { type PackedFile, unpackNames } from "./packed-file.ts";
 import * as records from "./records.ts";
 
-export interface ParsedFile {
+interface ParsedFile {
 	readonly scanned: ScannedFile;
 	readonly storedMs: number;
 	readonly hash: Uint8Array;

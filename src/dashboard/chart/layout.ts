@@ -9,7 +9,7 @@ export interface ChartValues {
 	readonly steps?: readonly number[];
 }
 
-export interface ChartRow {
+interface ChartRow {
 	readonly name: string;
 	/** `null`: nothing is known, and a line is interrupted. */
 	readonly values: readonly (number | null)[];

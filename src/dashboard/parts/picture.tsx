@@ -140,7 +140,7 @@ export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	return { kind: "drawable", size, label: whole, isLarge: count > LARGE_BYTES };
 }
 
-export type PictureSize = { readonly width: number; readonly height: number };
+type PictureSize = { readonly width: number; readonly height: number };
 
 /** Reads the size from a file's first bytes. Undefined if they are of another type or end before the size. */
 export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | undefined {

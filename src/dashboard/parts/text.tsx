@@ -172,7 +172,7 @@ export function visibleString(text: string): string {
 
 export const ALL_LINES = Number.POSITIVE_INFINITY;
 
-export type Bounds = { readonly chars: number; readonly lines: number };
+type Bounds = { readonly chars: number; readonly lines: number };
 
 /** Cuts a text without splitting a surrogate pair. `rest` is the number of characters left out. */
 export function clipped(text: string, { chars, lines }: Bounds): { text: string; rest: number } {

@@ -7,7 +7,7 @@ import { PlainText } from "../parts/text.tsx";
 
 export type SentImage = NonNullable<CommandFields<"prompt">["images"]>[number];
 
-export interface Attachment {
+interface Attachment {
 	readonly name: string;
 	readonly bytes: number;
 	readonly image: SentImage;

@@ -74,7 +74,7 @@ export function coldText(moment: ColdMoment, isSubscribed = false): string {
 	return `the provider's cache has expired. The next request ${cost}.${pruned}${kept}`;
 }
 
-export type ColdChoice = "prune" | "send" | "compact";
+type ColdChoice = "prune" | "send" | "compact";
 
 /** The ways to go on, with what each costs. */
 export function coldChoices(moment: ColdMoment): Map<string, ColdChoice> {

@@ -10,7 +10,7 @@ import {
 } from "./cold-moment.ts";
 
 /** What the notice needs of a session. */
-export interface ColdSession {
+interface ColdSession {
 	readonly config: Pick<Config, "economy">;
 	readonly model: ModelInfo | undefined;
 	readonly modelRegistry: { isUsingOAuth?(model: ModelInfo): boolean };

@@ -50,7 +50,7 @@ interface Sent {
 	readonly anchor: Anchor | undefined;
 }
 
-export interface OutgoingRequest {
+interface OutgoingRequest {
 	readonly payload: object;
 	readonly pieces: readonly PayloadPiece[];
 	/** The model, and all settings that a cached prefix may depend on. */

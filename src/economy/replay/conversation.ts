@@ -124,7 +124,7 @@ interface Sized {
 	readonly tokens: number;
 }
 
-export interface Head {
+interface Head {
 	/** `tokens` is `undefined` if the session file does not show the tools. */
 	readonly tools: Omit<Sized, "tokens"> & {
 		readonly tokens: number | undefined;
@@ -155,7 +155,7 @@ export function systemChangeOf(message: unknown) {
 }
 
 /** Merges as pi does for models with one system prompt. Returns `undefined` if an older pi stored none. */
-export function headAfter(changes: readonly SystemChange[]): Head | undefined {
+function headAfter(changes: readonly SystemChange[]): Head | undefined {
 	if (changes.length === 0) return undefined;
 	const last = changes.findLastIndex((change) => change.replace);
 	const texts: Sized[] = [];

@@ -20,7 +20,7 @@ export interface DeviationCheck extends Costs {
 	readonly reasons?: readonly string[];
 }
 
-export interface Difference {
+interface Difference {
 	readonly reason: string;
 	/** Simulated minus billed, in plain input tokens. */
 	readonly cost: number;

@@ -4,7 +4,7 @@ import type { ReplayPolicy } from "./policies.ts";
 import { buildReport, type ReplayReport, type SessionLabel } from "./report.ts";
 import { countedBills, type ReplayModel, rebuildRequests } from "./requests.ts";
 
-export interface ReplaySessionsOptions {
+interface ReplaySessionsOptions {
 	readonly policies: readonly ReplayPolicy[];
 	readonly modelFor: (name: ModelName) => ReplayModel;
 	/** Requests that earlier sessions counted. Default: none. */

@@ -42,9 +42,9 @@ export interface ReplayReport extends SessionLabel {
 }
 
 /** Labelled if the report joins several sessions. */
-export type ReportMiss = Omit<ReplayMiss, "isUnforeseen"> & SessionLabel;
+type ReportMiss = Omit<ReplayMiss, "isUnforeseen"> & SessionLabel;
 
-export interface PartReport extends SessionLabel {
+interface PartReport extends SessionLabel {
 	readonly requests: number;
 	/** As billed, in plain input tokens. */
 	readonly cost: number;

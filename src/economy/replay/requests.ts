@@ -95,7 +95,7 @@ export interface ReplayModel {
 /** Maximum number of visited blocks and entries. Each compaction, edit or branch visits all of them. */
 const MAX_WORK = 12_000_000;
 
-export interface RebuildOptions {
+interface RebuildOptions {
 	/** Ids of the requests that earlier sessions counted; gets those of this session. */
 	readonly seen?: Set<string>;
 	readonly maxWork?: number;

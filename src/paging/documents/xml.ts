@@ -1,7 +1,7 @@
 import { HtmlTokenizer } from "../extract/html-tokenizer.ts";
 
 /** Handlers for the parts of a document in XML, by local name: `p` for `<w:p>`. */
-export interface XmlVisitor {
+interface XmlVisitor {
 	open?(name: string, attribute: (name: string) => string, selfClosing: boolean): void;
 	close?(name: string): void;
 	text?(text: string): void;

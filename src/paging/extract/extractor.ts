@@ -20,12 +20,12 @@ export interface ExtractPage {
 	readonly everything?: boolean | undefined;
 }
 
-export interface EncodedPage {
+interface EncodedPage {
 	readonly bytes: Buffer;
 	readonly contentType: string | undefined;
 }
 
-export interface Extracted extends PageMarkdown {
+interface Extracted extends PageMarkdown {
 	/** True if the conversion failed, so the text is the page without its tags. */
 	readonly degraded: boolean;
 	readonly reason?: "deadline" | "out_of_memory" | "failed";

@@ -20,7 +20,7 @@ export interface PageMarkdown {
 	readonly anchors?: ReadonlyMap<string, number> | undefined;
 }
 
-export interface PageOptions {
+interface PageOptions {
 	/** Write the whole page, also what is around the main text. */
 	readonly everything?: boolean | undefined;
 }

@@ -8,7 +8,7 @@ const DELIMITERS = {
 	link: ["[", "]"],
 } as const;
 
-export type Mark = keyof typeof DELIMITERS;
+type Mark = keyof typeof DELIMITERS;
 
 export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["b", "strong"],

@@ -20,7 +20,7 @@ import { MARKS, PageLinks, pageTitle, stripControls } from "./inline-text.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { isUnreadable } from "./visibility.ts";
 
-export interface LinearMarkdown {
+interface LinearMarkdown {
 	readonly markdown: string;
 	readonly title?: string;
 	/** Where the elements with an id begin in the Markdown, by id. */
@@ -29,7 +29,7 @@ export interface LinearMarkdown {
 	readonly work: number;
 }
 
-export interface LinearOptions {
+interface LinearOptions {
 	/** Links are resolved against this address. Without it, they stay as they are. */
 	readonly baseUrl?: string;
 	/** What to write of the page. Without it, everything that can be read is written. */

@@ -99,7 +99,7 @@ export function isPdfType(type: string): boolean {
 	return type === "application/pdf" || type === "application/x-pdf";
 }
 
-export interface TextSource {
+interface TextSource {
 	readonly contentType?: string | undefined;
 	/** Whether to look for a `<meta>` charset in the first 1024 bytes. */
 	readonly isHtml: boolean;

@@ -23,9 +23,9 @@ export interface NotModified {
 	readonly finalUrl: URL;
 }
 
-export type ExchangeResult = Fetched | NotModified | { kind: "redirected"; to: URL };
+type ExchangeResult = Fetched | NotModified | { kind: "redirected"; to: URL };
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
 	readonly userAgent: string;
 	readonly validators: Validators | undefined;
 	readonly limits: BodyLimits;

@@ -44,7 +44,7 @@ export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
 	readonly resolve?: Resolve;
 }
 
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
+type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface FetchOptions {
 	readonly signal?: AbortSignal | undefined;

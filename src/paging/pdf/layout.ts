@@ -1,7 +1,7 @@
 import type { TextPiece, Word } from "./pieces.ts";
 
 /** A range of the page's text, rewritten. */
-export interface Region {
+interface Region {
 	readonly from: number;
 	readonly to: number;
 	readonly text: string;

@@ -46,7 +46,7 @@ export interface WorkerState {
 }
 
 /** The next bytes of a document: the first `length` bytes of `buffer`. */
-export interface BytesPart {
+interface BytesPart {
 	readonly buffer: ArrayBuffer;
 	readonly length: number;
 }

@@ -2,7 +2,7 @@ import type { PageSpan, PdfPage } from "./pdf-worker.ts";
 
 export type ReadSpan = (span: PageSpan, signal?: AbortSignal) => Promise<PdfPage[]>;
 
-export interface ReadAheadOptions {
+interface ReadAheadOptions {
 	readonly totalPages: number;
 	readonly workers: number;
 	readonly read: ReadSpan;

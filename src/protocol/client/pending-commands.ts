@@ -23,7 +23,7 @@ export interface CommandOptions {
 	readonly signal?: AbortSignal;
 }
 
-export interface PendingCommandsOptions {
+interface PendingCommandsOptions {
 	readonly connection: Pick<ReconnectingConnection, "isOpen" | "send">;
 	newId(): string;
 	readonly maxFrameBytes: number;

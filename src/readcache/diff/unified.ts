@@ -26,7 +26,7 @@ export interface UnifiedDiffInput {
 	readonly signal?: AbortSignal | undefined;
 }
 
-export type UnifiedDiff =
+type UnifiedDiff =
 	/** A replaced line counts once: each change counts the larger of its removed and added lines. */
 	| { kind: "diff"; text: string; changedLines: number }
 	/** The caller serves the plain text instead, and counts the reason. */

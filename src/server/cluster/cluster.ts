@@ -35,8 +35,6 @@ export interface ClusterOptions {
 	readonly warn: (line: string) => void;
 }
 
-export type ClusterCounters = ReturnType<Cluster["counters"]>;
-
 const MIN_PING_MS = 100;
 /** Pings within a lease; a link is closed after half a lease of silence. */
 const PINGS = 10;

@@ -5,7 +5,7 @@ import type { Streams } from "../streams/streams.ts";
 import type { Link } from "./link.ts";
 import type { Router } from "./router.ts";
 
-export interface FollowedStreamsOptions {
+interface FollowedStreamsOptions {
 	readonly streams: Pick<
 		Streams,
 		"follow" | "pass" | "attach" | "unsubscribe" | "hasSubscribers" | "isFollowing" | "forget"

@@ -5,7 +5,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Cluster } from "./cluster.ts";
 
-export interface HandOverParts {
+interface HandOverParts {
 	readonly engine: Pick<Engine, "isBusy" | "lose">;
 	readonly sessions: Pick<Sessions, "names" | "isRunning" | "release">;
 	readonly streams: Pick<Streams, "lose">;
@@ -16,7 +16,7 @@ export interface HandOverParts {
 const CHECK_MS = 20;
 
 /** Gives sessions up: their records are written, pi is closed, and the other servers learn that they are free. */
-export async function releaseSessions(
+async function releaseSessions(
 	names: readonly StreamName[],
 	{ engine, sessions, streams, journal, cluster }: HandOverParts,
 ): Promise<void> {

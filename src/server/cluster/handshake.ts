@@ -4,7 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 export const LINK_VERSION = 1;
 
 /** What a dialing server sends as headers of its request. */
-export interface Knock {
+interface Knock {
 	readonly version: number;
 	/** The dialing server's id. */
 	readonly from: string;
@@ -22,7 +22,7 @@ const HEADERS = {
 	proof: "x-strata-proof",
 } as const;
 
-export function newNonce(): string {
+function newNonce(): string {
 	return randomBytes(16).toString("base64url");
 }
 
@@ -44,7 +44,7 @@ export function knockHeaders(knock: Knock): Record<string, string> {
 	);
 }
 
-export type Knocked =
+type Knocked =
 	| { readonly ok: true; readonly knock: Knock }
 	| {
 			readonly ok: false;

@@ -8,7 +8,7 @@ import { covers, type Server } from "./placement.ts";
 import { loadSecret } from "./secret.ts";
 
 /** What the servers share. */
-export interface SharedJournal {
+interface SharedJournal {
 	readonly nodeId: string;
 	readonly lease: Pick<Lease, "renew">;
 	locate: ClusterOptions["locate"];

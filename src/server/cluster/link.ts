@@ -12,7 +12,7 @@ export interface LinkLimits {
 	readonly maxBytes: number;
 }
 
-export interface LinkHandler {
+interface LinkHandler {
 	/** `head` is parsed JSON; `body` is the text behind it. */
 	onFrame(kind: string, head: unknown, body: string): void;
 	onClose(): void;

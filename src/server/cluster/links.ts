@@ -14,12 +14,12 @@ import {
 import { Link, type LinkLimits } from "./link.ts";
 import { LINK_PATH } from "./link-request.ts";
 
-export interface Peer {
+interface Peer {
 	readonly id: string;
 	readonly address: string;
 }
 
-export interface LinksOptions {
+interface LinksOptions {
 	readonly secret: string;
 	/** This server's id. It changes if the others gave it up. */
 	self(): string;

@@ -25,7 +25,7 @@ import {
 	type ValidFrame,
 } from "./routes.ts";
 
-export interface RouterOptions extends Omit<PlacingOptions, "isLinked"> {
+interface RouterOptions extends Omit<PlacingOptions, "isLinked"> {
 	readonly engine: Pick<
 		Engine,
 		"connect" | "receive" | "whenAnswered" | "disconnect" | "holds" | "claim" | "isStopping"

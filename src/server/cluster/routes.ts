@@ -80,7 +80,7 @@ export function isIdle({ queue, sent, isResolving, timer }: Route): boolean {
 
 const CREATIONS: ReadonlySet<string> = new Set(["create_session", "load_session"]);
 
-export function isCreation(type: string): boolean {
+function isCreation(type: string): boolean {
 	return CREATIONS.has(type);
 }
 

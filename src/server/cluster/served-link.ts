@@ -9,7 +9,7 @@ import { streamKey } from "../journal/uncommitted.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Link } from "./link.ts";
 
-export interface ServedLinkOptions {
+interface ServedLinkOptions {
 	readonly link: Link;
 	readonly engine: Pick<Engine, "connect" | "receive" | "disconnect" | "addRelay">;
 	readonly streams: Pick<Streams, "join" | "unsubscribe" | "lastOf">;

@@ -23,7 +23,7 @@ export interface Applied {
 	readonly version: { sessionVersion: number } | undefined;
 }
 
-export interface CompletionOptions extends EngineParts {
+interface CompletionOptions extends EngineParts {
 	readonly replies: Replies;
 	/** Called when the last dependency of `run` has succeeded. */
 	readonly onUnblocked: (run: Run) => void;

@@ -22,7 +22,7 @@ import { ReadQueue } from "./read-queue.ts";
 import { type EngineParts, type Replies, sendStarted } from "./replies.ts";
 import type { ReceivedCommand, Run, Tenant } from "./run.ts";
 
-export interface ExecutionOptions extends EngineParts {
+interface ExecutionOptions extends EngineParts {
 	readonly handlers: Handlers;
 	readonly limits: EngineLimits;
 	readonly replies: Replies;

@@ -28,7 +28,7 @@ export interface MemoryBounds {
 }
 
 /** A conflict takes precedence over a match, and the id over the key. */
-export type EarlierCommand =
+type EarlierCommand =
 	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | PastRun; names: NewNames };
 
@@ -255,7 +255,7 @@ function pastIn(known: Run | Remembered): PastRun | undefined {
 	return known.kind === "run" ? undefined : known.past;
 }
 
-export function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
+function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
 	if (stored === undefined) return undefined;
 	const { fingerprint, digest, unsaved, finishedAtMs = stored.atMs } = stored;
 	return { kind: "past", fingerprint, outcome: outcomeIn(stored), finishedAtMs, digest, unsaved };

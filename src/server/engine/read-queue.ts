@@ -1,6 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 
-export interface ReadQueueOptions<Item> {
+interface ReadQueueOptions<Item> {
 	tenantOf(item: Item): object;
 	/** The key of the item's queue. The queues of a principal take turns; each is FIFO. */
 	queueOf(item: Item): object;

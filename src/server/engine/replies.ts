@@ -21,7 +21,7 @@ export interface EngineParts {
 	readonly clock: () => number;
 }
 
-export interface RepliesOptions extends EngineParts {
+interface RepliesOptions extends EngineParts {
 	readonly anonymousId: () => string;
 	readonly onAnsweredAgain: (received: ReceivedCommand, data: () => unknown) => void;
 }

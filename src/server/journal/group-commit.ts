@@ -4,7 +4,7 @@ import type { JournalFileProxy } from "./journal-file-proxy.ts";
 import type { EvictionMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
-export interface QueuedRecord {
+interface QueuedRecord {
 	readonly record: JournalRecord;
 	readonly bytes: number;
 	readonly durability: Durability;
@@ -29,9 +29,9 @@ const DURABILITY = {
 export type Durability = keyof typeof DURABILITY;
 
 /** What keeps the records: a file or a database. */
-export type JournalKeeper = Pick<JournalFileProxy, "open" | "write" | "sweep" | "close">;
+type JournalKeeper = Pick<JournalFileProxy, "open" | "write" | "sweep" | "close">;
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
 	readonly file: JournalKeeper;
 	now(): number;
 	readonly limits: JournalLimits;

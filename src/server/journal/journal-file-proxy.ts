@@ -5,7 +5,7 @@ import { WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import type { Reply, WriterJob, WriterReply } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
-export interface JournalFileProxyOptions {
+interface JournalFileProxyOptions {
 	readonly thread: WriterThread;
 	readonly path: string;
 	now(): number;

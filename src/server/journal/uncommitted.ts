@@ -217,7 +217,7 @@ export function streamKey({ principal, sessionId }: StreamName): string {
 }
 
 /** An outcome as it is found in memory, and as it is written. */
-export interface OutcomeRecord {
+interface OutcomeRecord {
 	readonly stored: StoredCommand;
 	readonly record: JournalRecord;
 	readonly bytes: number;

@@ -8,7 +8,7 @@ import { asCommandError, notFound } from "../safe-text.ts";
 import type { FindAnswer, FindJob } from "./find-worker.ts";
 import type { FoundFile, PageQuery } from "./found-page.ts";
 
-export interface SessionFinderOptions {
+interface SessionFinderOptions {
 	readonly agentDir: string;
 	/** Names the folders of agents. Default: the process's own. */
 	readonly env?: NodeJS.ProcessEnv;
@@ -16,7 +16,7 @@ export interface SessionFinderOptions {
 	readonly storedFile: (principal: string, path: string) => Promise<StoredFile | undefined>;
 }
 
-export interface StoredFile {
+interface StoredFile {
 	readonly path: string;
 	readonly title?: string | undefined;
 }

@@ -13,7 +13,7 @@ import { asCommandError } from "../safe-text.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { ReplayJob } from "./replay-worker.ts";
 
-export interface SessionReplayOptions {
+interface SessionReplayOptions {
 	readonly agentDir: string;
 	readonly cwd: string;
 	/** For sent files. Those that a crash left there are deleted, and nothing else. */

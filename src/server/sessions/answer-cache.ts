@@ -4,7 +4,7 @@ import { WrittenData } from "../engine/message.ts";
 import type { LiveSession } from "./live-session.ts";
 
 /** Inputs of an answer. Compared by identity, so objects must not change in place. */
-export interface AnswerInputs {
+interface AnswerInputs {
 	readonly values: readonly unknown[];
 	readonly list: readonly unknown[];
 }

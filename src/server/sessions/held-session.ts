@@ -16,7 +16,7 @@ import { SessionMirror } from "./session-mirror.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
 /** Runs in the open session and returns the response's `data`; `undefined` becomes an empty object. */
-export type SessionHandler<Type extends CommandType> = (
+type SessionHandler<Type extends CommandType> = (
 	live: LiveSession,
 	command: CommandOf<Type>,
 	context: { held: HeldSession; call: Call<Type> },

@@ -15,7 +15,7 @@ import { addedEntries, type SessionMirror } from "./session-mirror.ts";
 import { type ChosenSettings, chosenIn, type StoredSettings } from "./stored-settings.ts";
 import { type ProgressReport, TerminalProgress } from "./terminal-progress.ts";
 
-export interface LiveSessionOptions extends SessionFileOptions {
+interface LiveSessionOptions extends SessionFileOptions {
 	readonly pi: PiOptions;
 	/** Set if the session follows one in a terminal: `file` is then its copy. */
 	readonly mirror?: SessionMirror;

@@ -19,7 +19,7 @@ export interface TrafficReads {
 	news: { job: { limit: number }; answer: Billed[] };
 }
 
-export type Billed = Extract<Data<"ServerEvent">, { type: "request_billed" }>["data"];
+type Billed = Extract<Data<"ServerEvent">, { type: "request_billed" }>["data"];
 
 type Read = keyof TrafficReads;
 export type TrafficJob = { [Name in Read]: { read: Name } & TrafficReads[Name]["job"] }[Read];

@@ -19,7 +19,7 @@ export interface Remote extends FrameWriter {
 
 export type ConnectionCounters = ReturnType<Connections["counters"]>;
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
 	/** The engine, or what passes commands on to it. */
 	readonly engine: Pick<Engine, "connect" | "whenAnswered" | "disconnect"> & {
 		receive(client: Client, frame: string | Uint8Array): void;

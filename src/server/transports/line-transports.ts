@@ -15,7 +15,7 @@ export interface Stdio {
 	readonly output: Writable;
 }
 
-export type StdioOptions = Omit<LineConnectionOptions, "outlivesInput" | "hangUp">;
+type StdioOptions = Omit<LineConnectionOptions, "outlivesInput" | "hangUp">;
 
 export function serveStdio(options: StdioOptions): void {
 	const hangUp = () => void options.input.destroy();
@@ -37,7 +37,7 @@ export function claimStdio(): Stdio {
 	return { input: stdin, output };
 }
 
-export interface UnixSocketOptions {
+interface UnixSocketOptions {
 	readonly path: string;
 	readonly connections: Promise<Connections>;
 	readonly maxFrameBytes: number;
@@ -128,7 +128,7 @@ function listen(server: Server, path: string): Promise<void> {
 	});
 }
 
-export interface LineConnectionOptions extends Stdio {
+interface LineConnectionOptions extends Stdio {
 	readonly connections: Pick<Connections, "open">;
 	readonly maxFrameBytes: number;
 	readonly outlivesInput: boolean;

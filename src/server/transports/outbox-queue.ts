@@ -4,7 +4,7 @@ import { Message } from "../engine/message.ts";
 /** An encoded message, in parts that connections may share. */
 export type Encoded = readonly Uint8Array[];
 
-export interface OutboxQueueOptions {
+interface OutboxQueueOptions {
 	encode(message: Message): Encoded;
 	/** Called with the bytes added to the queue; negative if removed. */
 	count(bytes: number): void;
@@ -161,7 +161,7 @@ function frameOf(item: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
 }
 
 /** An event that a slow client can skip: a later one (such as `message_end`) repeats it in full. */
-export interface Progress {
+interface Progress {
 	readonly sessionId: string;
 	readonly fromSeq: number;
 	readonly seq: number;

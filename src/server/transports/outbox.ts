@@ -9,7 +9,7 @@ export interface FrameWriter {
 	write(parts: Uint8Array[], done: () => void): void;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
 	readonly writer: FrameWriter;
 	readonly limits: OutboxLimits;
 	readonly pool: OutboxPool;

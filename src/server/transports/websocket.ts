@@ -8,7 +8,7 @@ import type { Connection, Connections, Remote } from "./connections.ts";
 import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
-export interface WebSocketOptions {
+interface WebSocketOptions {
 	readonly access: Access;
 	readonly connections: Promise<Connections>;
 	readonly limits: ServerLimits;

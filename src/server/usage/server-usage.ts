@@ -11,7 +11,7 @@ import { FairQueue } from "../replay/fair-queue.ts";
 import { asCommandError, safeText } from "../safe-text.ts";
 import type { UsageAnswer, UsageJob } from "./usage-worker.ts";
 
-export interface ServerUsageOptions {
+interface ServerUsageOptions {
 	readonly agentDir: string;
 	readonly cwd: string;
 	/** Names the folders of agents. Default: the process's own. */

@@ -41,7 +41,7 @@ export function declareMethods(draft: FactsDraft, names: FileNames, root: Syntax
 }
 
 /** The name of the receiver's type: `T` in `(t *T[K])`. */
-export function receiverType(method: SyntaxNode): SyntaxNode | undefined {
+function receiverType(method: SyntaxNode): SyntaxNode | undefined {
 	const type = child(method, "receiver")?.children[0];
 	const written = type && child(type, "type");
 	return written && embeddedName(written);

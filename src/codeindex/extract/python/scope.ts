@@ -69,7 +69,7 @@ export interface Target {
 	readonly by: SyntaxNode;
 }
 
-export interface ScopeNames {
+interface ScopeNames {
 	readonly targets: Target[];
 	readonly definitions: SyntaxNode[];
 	readonly imports: SyntaxNode[];
@@ -211,7 +211,7 @@ export function fields(node: SyntaxNode, ...names: string[]): (SyntaxNode | unde
 	return names.map((name) => node.children.find(({ field }) => field === name));
 }
 
-export function firstIdentifier(node: SyntaxNode): SyntaxNode | undefined {
+function firstIdentifier(node: SyntaxNode): SyntaxNode | undefined {
 	if (node.type === "identifier") return node;
 	for (const inner of node.children) {
 		const found = firstIdentifier(inner);

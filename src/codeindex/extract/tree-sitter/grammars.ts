@@ -17,6 +17,6 @@ export function grammarPath({ package: from, file }: GrammarFile): string {
 }
 
 /** The program is incomplete; the source file is not at fault. */
-export class MissingGrammar extends Error {
+class MissingGrammar extends Error {
 	override readonly name = "MissingGrammar";
 }

@@ -11,7 +11,7 @@ export interface FileChange {
 	readonly calls: number;
 }
 
-export interface ChangePart {
+interface ChangePart {
 	/** `written`: the whole text was replaced, and the text before it is unknown. */
 	readonly kind: "edited" | "written";
 	readonly lines: readonly DiffLine[];
@@ -122,7 +122,7 @@ function applyTo(parts: Part[], change: Change): void {
 const UNSEEN: readonly Node[] = [{ kind: "unseen", count: Number.POSITIVE_INFINITY }];
 
 /** Applies hunks to the known lines of a file. Undefined if they contradict what is known. */
-export function patched(nodes: readonly Node[], hunks: readonly Hunk[]): Node[] | undefined {
+function patched(nodes: readonly Node[], hunks: readonly Hunk[]): Node[] | undefined {
 	const rest = nodes.toReversed();
 	const result: Node[] = [];
 	/** The line of the current version that `rest` begins with, from 1. */

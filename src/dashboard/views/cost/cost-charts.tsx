@@ -158,7 +158,7 @@ export function MissTable({ cost, hasMadeUpPrices = false }: MissTableProps) {
 }
 
 /** Requests with their bills, the latest of `totals.requests`. */
-export interface Bills {
+interface Bills {
 	readonly requests: readonly Pick<
 		Data<"CostRequest">,
 		"atMs" | "read" | "write" | "input" | "miss"

@@ -11,7 +11,7 @@ import { MadeUp } from "../../session/demo-banner.tsx";
 import { type Column, Table } from "../table.tsx";
 
 /** A period, and what systems saved in it. */
-export interface Period {
+interface Period {
 	readonly name: string;
 	readonly saved: Data<"SavedSums">["saved"];
 	readonly isMadeUp?: boolean;

@@ -19,7 +19,7 @@ const INTERRUPT = `outcome = '{"type":"response","command":' || to_json(type)::t
 		|| $1 || '"}', finished_at = $2,
 	summary = '{"success":false,"code":"interrupted","error":"' || $1 || '"}'`;
 
-export const INTERRUPTED_TEXT =
+const INTERRUPTED_TEXT =
 	"the server stopped while this command was in flight; it may or may not have had an effect: check the session, then use a new id";
 
 /**
@@ -78,7 +78,7 @@ export async function lookAt(
 	return names.map((_, index) => found.get(index));
 }
 
-export const LOOK = {
+const LOOK = {
 	name: "strata_look",
 	text: `SELECT n.index, heads.id AS head, sessions.record, heads.owner, nodes.address,
 			(extract(epoch FROM nodes.expires_at - clock_timestamp()) * 1000)::float8 AS left_ms
@@ -167,7 +167,7 @@ const TAKE = `UPDATE strata.heads SET owner = $1, home = $2, claim = gen_random_
 	WHERE heads.id = old.id AND ${FREE} AND ${ALIVE}
 	RETURNING ${HELD_COLUMNS}, heads.principal, heads.session, heads.version, heads.in_progress, old.home = $2 AS own`;
 
-export const INTERRUPT_IN_SESSIONS = {
+const INTERRUPT_IN_SESSIONS = {
 	text: `UPDATE strata.commands SET ${INTERRUPT} FROM unnest($3::text[], $4::bytea[]) AS i (principal, session)
 		WHERE commands.principal = i.principal AND commands.session = i.session AND commands.node <> $5
 			AND commands.outcome IS NULL`,
@@ -202,7 +202,7 @@ export async function reserveNames(
 }
 
 /** What it takes to give a session or a name up. */
-export type GivenUp = Pick<Held, "head" | "claim">;
+type GivenUp = Pick<Held, "head" | "claim">;
 
 /** Names that a node has reserved and that have no session yet. */
 export async function reservedNames(
@@ -218,7 +218,7 @@ export async function reservedNames(
 	return rows.map(({ session, ...row }) => ({ ...row, sessionId: fromBytes(session) }));
 }
 
-export interface Adopted {
+interface Adopted {
 	readonly held: Held[];
 	readonly recovered: Recovered;
 }

@@ -2,7 +2,7 @@ import type { Client, ClientBase, QueryConfig, QueryResult } from "pg";
 import { property } from "../../../core/property.ts";
 import type { DatabaseAddress } from "./database-url.ts";
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
 	readonly address: DatabaseAddress;
 	/** Shown in `pg_stat_activity`. */
 	readonly name: string;

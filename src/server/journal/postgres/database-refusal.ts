@@ -35,7 +35,7 @@ export function unusable({ description }: DatabaseAddress, error: unknown): Erro
 }
 
 /** SQLSTATE, or `undefined` if the error did not come from the database. */
-export function stateOf(error: unknown): string | undefined {
+function stateOf(error: unknown): string | undefined {
 	const code = property(error, "code");
 	const isState = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code);
 	return isState && property(error, "severity") !== undefined ? code : undefined;

@@ -1,7 +1,7 @@
 import type { ClientBase } from "pg";
 import type { EvictionMark, JournalSize, WriterJob } from "../messages.ts";
 
-export interface SweepResult {
+interface SweepResult {
 	readonly evicted: EvictionMark[];
 	readonly more: boolean;
 	readonly size?: JournalSize;

@@ -1,7 +1,7 @@
 /** What commands of the CLI use of the database, without the server. */
 export { lockDataFolder } from "../../data-folder.ts";
-export { checkDatabase, type DatabaseFinding } from "./database-checks.ts";
+export { checkDatabase } from "./database-checks.ts";
 export { type DatabaseAddress, databaseFrom } from "./database-url.ts";
 export { homeOf } from "./home.ts";
-export { type Imported, importJournal } from "./import-journal.ts";
+export { importJournal } from "./import-journal.ts";
 export { addToken, listTokens, revokeTokens, withDatabase } from "./token-table.ts";

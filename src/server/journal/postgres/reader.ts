@@ -206,7 +206,7 @@ const MAX_QUESTIONS = 2_048;
 const STREAM = "(SELECT stream FROM strata.heads WHERE principal = $1 AND session = $2)";
 
 /** Each statement is prepared once a connection. */
-export const FIND = {
+const FIND = {
 	name: "strata_find",
 	text: `SELECT n.index, ${COMMAND_COLUMNS} FROM unnest($1::text[], $2::bytea[], $3::integer[])
 			AS n (principal, id, index)
@@ -219,7 +219,7 @@ export const FIND = {
 					AND (commands.finished_at IS NULL OR commands.finished_at > $8)
 				ORDER BY commands.position LIMIT 1) AS found`,
 };
-export const EVENTS = {
+const EVENTS = {
 	name: "strata_events",
 	text: `SELECT seq, at, body FROM strata.events WHERE stream = ${STREAM} AND seq > $3 ORDER BY seq LIMIT $4`,
 };
@@ -240,7 +240,7 @@ const OTHER_OWNER = {
 };
 const UNHELD = `strata.sessions JOIN strata.heads ON heads.id = sessions.head
 	AND (heads.owner IS NULL OR NOT EXISTS (SELECT 1 FROM strata.nodes WHERE nodes.id = heads.owner))`;
-export const UNHELD_OF = {
+const UNHELD_OF = {
 	name: "strata_unheld_of",
 	text: `SELECT sessions.record FROM ${UNHELD} WHERE heads.principal = $1 ORDER BY heads.id DESC LIMIT ${MAX_UNHELD}`,
 };
@@ -251,7 +251,7 @@ const UNHELD_BELOW = {
 		LATERAL (SELECT record::json ->> 'cwd' AS cwd) AS parsed WHERE starts_with(cwd, $2)`,
 };
 /** One row a page, which is much less work than one for each entry. No line of JSON has a line break. */
-export const ENTRIES = {
+const ENTRIES = {
 	name: "strata_entries",
 	text: `SELECT string_agg(body, E'\\n' ORDER BY n) AS page, max(n) + 1 AS next
 		FROM (SELECT n, body, sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) AS before

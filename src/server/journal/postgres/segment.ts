@@ -214,7 +214,7 @@ export class Segment {
 }
 
 /** The settings are JSON already. */
-export function recordJson({ settings, ...session }: SessionColumns): string {
+function recordJson({ settings, ...session }: SessionColumns): string {
 	return `${JSON.stringify(session).slice(0, -1)},"settings":${settings}}`;
 }
 

@@ -12,7 +12,7 @@ import { sweepStep } from "./database-retention.ts";
 import type { Held } from "./held.ts";
 import { END_STREAM, type FencedRecord, Segment, WRITE } from "./segment.ts";
 
-export interface WriterOptions {
+interface WriterOptions {
 	readonly connection: Connection;
 	/** The id of this process among the servers; it changes if it was given up for dead. */
 	nodeId(): string;
