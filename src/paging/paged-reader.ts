@@ -77,7 +77,7 @@ export interface PagedReader {
 const DEFAULT_CHARS = 8_000;
 const MAX_CHARS = 20_000;
 /** Part of every cursor. Raise it when extraction changes, so that old positions are not reused. */
-const EXTRACTOR_VERSION = 4;
+const EXTRACTOR_VERSION = 5;
 
 /** Creates a reader for one root. Threads start with the first read that needs them. */
 export function createPagedReader(options: PagedReaderOptions): PagedReader {

@@ -1,4 +1,15 @@
+import {
+	isCodeFont,
+	isOn,
+	ListNumbers,
+	levelOf,
+	listLevels,
+	type Style,
+	stylesOf,
+} from "./docx-styles.ts";
+import { OfficeMath } from "./office-math.ts";
 import type { Scope } from "./scope.ts";
+import { symbolOf } from "./symbols.ts";
 import { escapeHtml, relations, relationsPath, visitXml } from "./xml.ts";
 import type { ZipArchive } from "./zip.ts";
 
@@ -7,14 +18,16 @@ export async function docxToHtml(zip: ZipArchive, path: string, scope: Scope): P
 	// Each part has relations of its own, with the same ids.
 	const linksOf = async (part: string) => relations(await zip.text(relationsPath(part)));
 	const links = await linksOf(path);
-	const styles = paragraphStyles(await zip.text("word/styles.xml"));
-	const numbered = numberedLists(await zip.text("word/numbering.xml"));
-	const body = new BodyWriter({ links, styles, numbered, scope }).write(await zip.text(path));
+	const styles = stylesOf(await zip.text("word/styles.xml"));
+	const lists = listLevels(await zip.text("word/numbering.xml"));
+	const shared = { styles, scope };
+	const numbers = new ListNumbers(lists);
+	const body = new BodyWriter({ ...shared, links, numbers }).write(await zip.text(path));
 	const notes: string[] = [];
 	for (const part of ["footnotes", "endnotes", "comments"]) {
 		if (!zip.has(`word/${part}.xml`)) continue;
-		const context = { links: await linksOf(`word/${part}.xml`), styles, numbered, scope };
-		const text = new BodyWriter(context).write(await zip.text(`word/${part}.xml`));
+		const own = { links: await linksOf(`word/${part}.xml`), numbers: new ListNumbers(lists) };
+		const text = new BodyWriter({ ...shared, ...own }).write(await zip.text(`word/${part}.xml`));
 		if (text.replace(/<[^>]*>/g, "").trim() !== "")
 			notes.push(`<h2>${part[0]?.toUpperCase()}${part.slice(1)}</h2>${text}`);
 	}
@@ -50,45 +63,50 @@ async function marginTexts(zip: ZipArchive): Promise<string[]> {
 
 interface Context {
 	readonly links: ReadonlyMap<string, string>;
-	readonly styles: ReadonlyMap<string, ParagraphStyle>;
-	readonly numbered: ReadonlySet<string>;
+	readonly styles: ReadonlyMap<string, Style>;
+	readonly numbers: ListNumbers;
 	readonly scope: Scope;
 }
 
-interface ListPlace {
-	readonly level: number;
-	/** The list's number; an empty string if it is not known. */
-	readonly id: string;
-}
-
-interface ParagraphStyle {
-	/** 0 for text. */
-	readonly heading: number;
-	readonly list?: ListPlace | undefined;
+/** A paragraph that is being read. */
+class Paragraph {
+	readonly html: string[] = [];
+	style: Style | undefined;
+	/** Level and number of its list, as far as the paragraph names them itself. */
+	level: number | undefined;
+	list: string | undefined;
+	hasCode = false;
+	hasOther = false;
+	/** The marks of the last run, which may go on in the next one. */
+	marks = "";
 }
 
 class BodyWriter {
 	readonly #context: Context;
 	readonly #out: string[] = [];
-	#paragraph: string[] = [];
-	#heading = 0;
-	#list: ListPlace | undefined;
+	#paragraph = new Paragraph();
 	/** Paragraphs around the current one, which is in a text box. */
-	readonly #outer: { paragraph: string[]; heading: number; list: ListPlace | undefined }[] = [];
+	readonly #outer: Paragraph[] = [];
 	/** Depth of copies for older programs. */
 	#fallback = 0;
 	#openLists: boolean[] = [];
+	#cells = 0;
 	#isDeleted = 0;
 	/** Moved text is shown where it is now. */
 	#isMoved = 0;
-	#isHidden = false;
 	/** In properties from before a tracked change. */
 	#isOld = false;
 	#inText = false;
-	#isBold = false;
-	#isItalic = false;
 	#inRunProperties = false;
-	#isCode = false;
+	#run = new Run();
+	/** Fields that are open: their instructions, until their results begin, and whether they are links. */
+	readonly #fields: { instruction: string; isLink: boolean }[] = [];
+	#inInstruction = false;
+	#math: OfficeMath | undefined;
+	#isDisplayed = false;
+	/** Pieces of the paragraph before the reading aid of a word, and that aid. */
+	#aidFrom = 0;
+	#aid: string[] = [];
 
 	constructor(context: Context) {
 		this.#context = context;
@@ -96,10 +114,19 @@ class BodyWriter {
 
 	write(xml: string): string {
 		visitXml(xml, {
-			open: (name, attribute) => this.#open(name, attribute),
-			close: (name) => this.#close(name),
+			open: (name, attribute) => {
+				if (this.#math) this.#math.open(name, attribute);
+				else this.#open(name, attribute);
+			},
+			close: (name) => {
+				if (!this.#math) this.#close(name);
+				else if (name !== "omath") this.#math.close(name);
+				else this.#endMath(this.#math);
+			},
 			text: (text) => {
-				if (this.#inText) this.#addText(text);
+				if (this.#math) this.#math.text(text);
+				else if (this.#inText) this.#addText(text);
+				else if (this.#inInstruction) this.#addInstruction(text);
 			},
 		});
 		this.#closeLists(0);
@@ -107,23 +134,58 @@ class BodyWriter {
 	}
 
 	#addText(text: string): void {
-		if (this.#isMoved > 0 || this.#fallback > 0) return;
+		if (!this.#isShown(text)) return;
+		const run = this.#run;
+		const paragraph = this.#paragraph;
+		if (text.trim() !== "") {
+			if (run.isCode) paragraph.hasCode = true;
+			else paragraph.hasOther = true;
+		}
+		const marks = run.marks(this.#isDeleted > 0);
+		const close = marks.map((mark) => `</${mark}>`).toReversed();
+		const key = close.join("");
+		// Word cuts sentences into runs for reasons of its own.
+		const continues = key !== "" && paragraph.marks === key && paragraph.html.at(-1) === key;
+		if (continues) paragraph.html.pop();
+		else paragraph.html.push(marks.map((mark) => `<${mark}>`).join(""));
+		paragraph.html.push(escapeHtml(text), key);
+		paragraph.marks = key;
+	}
+
+	/** Whether text is to be written here; if not, it is counted as left out. */
+	#isShown(text: string): boolean {
+		if (this.#isMoved > 0 || this.#fallback > 0) return false;
 		const { scope } = this.#context;
-		const isDeleted = this.#isDeleted > 0;
-		if (isDeleted && !scope.shows("deleted text", text)) return;
-		if (this.#isHidden && !scope.shows("hidden text", text)) return;
-		const marks = [
-			isDeleted ? "del" : "",
-			this.#isBold ? "b" : "",
-			this.#isItalic ? "i" : "",
-			this.#isCode ? "code" : "",
-		].filter(Boolean);
-		const open = marks.map((mark) => `<${mark}>`).join("");
-		const close = marks
-			.toReversed()
-			.map((mark) => `</${mark}>`)
-			.join("");
-		this.#paragraph.push(open + escapeHtml(text) + close);
+		if (this.#isDeleted > 0 && !scope.shows("deleted text", text)) return false;
+		return !this.#run.isHidden || scope.shows("hidden text", text);
+	}
+
+	#endMath(math: OfficeMath): void {
+		this.#math = undefined;
+		const { latex } = math;
+		if (latex === "" || !this.#isShown(latex)) return;
+		this.#paragraph.hasOther = true;
+		const display = this.#isDisplayed ? ' display="block"' : "";
+		this.#paragraph.html.push(`<math alttext="${escapeHtml(latex)}"${display}></math>`);
+	}
+
+	#addInstruction(text: string): void {
+		const field = this.#fields.at(-1);
+		if (field && field.instruction.length < MAX_INSTRUCTION) field.instruction += text;
+	}
+
+	/** The link of a field such as `HYPERLINK "https://…"` begins with its result. */
+	#startResult(): void {
+		const field = this.#fields.at(-1);
+		if (!field || field.isLink) return;
+		const target = FIELD_LINK.exec(field.instruction)?.[1];
+		if (target === undefined) return;
+		field.isLink = true;
+		this.#paragraph.html.push(`<a href="${escapeHtml(target)}">`);
+	}
+
+	#endField(): void {
+		if (this.#fields.pop()?.isLink) this.#paragraph.html.push("</a>");
 	}
 
 	#open(name: string, attribute: (name: string) => string): void {
@@ -132,69 +194,77 @@ class BodyWriter {
 				this.#fallback++;
 				return;
 			case "p":
-				this.#outer.push({
-					paragraph: this.#paragraph,
-					heading: this.#heading,
-					list: this.#list,
-				});
-				this.#paragraph = [];
-				this.#heading = 0;
-				this.#list = undefined;
+				this.#outer.push(this.#paragraph);
+				this.#paragraph = new Paragraph();
+				return;
+			case "omathpara":
+				this.#isDisplayed = true;
+				return;
+			case "omath":
+				this.#math = new OfficeMath();
 				return;
 			case "pprchange":
 				this.#isOld = true;
 				return;
-			case "pstyle": {
-				if (this.#isOld) return;
-				const style = this.#context.styles.get(attribute("w:val"));
-				this.#heading = style?.heading ?? 0;
-				this.#list = style?.list;
+			case "pstyle":
+				if (!this.#isOld) this.#paragraph.style = this.#context.styles.get(attribute("w:val"));
 				return;
-			}
 			case "ilvl":
-				if (this.#isOld) return;
-				this.#list = { level: levelOf(attribute("w:val")), id: this.#list?.id ?? "" };
+				if (!this.#isOld) this.#paragraph.level = levelOf(attribute("w:val"));
 				return;
-			case "numid": {
-				if (this.#isOld) return;
-				const id = attribute("w:val");
-				this.#list = id === "0" ? undefined : { level: this.#list?.level ?? 0, id };
+			case "numid":
+				if (!this.#isOld) this.#paragraph.list = attribute("w:val");
 				return;
-			}
 			case "r":
-				this.#isBold = false;
-				this.#isItalic = false;
-				this.#isCode = false;
-				this.#isHidden = false;
-				return;
-			case "vanish":
-				if (this.#inRunProperties) this.#isHidden = isOn(attribute("w:val"));
+				this.#run = new Run();
 				return;
 			case "rpr":
 				this.#inRunProperties = true;
 				return;
+			case "rstyle":
+				this.#run.isCode ||= this.#context.styles.get(attribute("w:val"))?.isCode === true;
+				return;
+			case "vanish":
 			case "b":
-				if (this.#inRunProperties) this.#isBold = isOn(attribute("w:val"));
-				return;
 			case "i":
-				if (this.#inRunProperties) this.#isItalic = isOn(attribute("w:val"));
-				return;
+			case "strike":
+			case "vertalign":
 			case "rfonts":
-				this.#isCode = /courier|consolas|mono/i.test(attribute("w:ascii"));
+				if (this.#inRunProperties) this.#run.set(name, attribute);
+				return;
+			case "fldchar": {
+				const type = attribute("w:fldchartype");
+				if (type === "begin") this.#fields.push({ instruction: "", isLink: false });
+				else if (type === "separate") this.#startResult();
+				else if (type === "end") this.#endField();
+				return;
+			}
+			case "fldsimple":
+				this.#fields.push({ instruction: attribute("w:instr"), isLink: false });
+				this.#startResult();
+				return;
+			case "instrtext":
+				this.#inInstruction = true;
+				return;
+			case "sym":
+				this.#addText(symbolOf(attribute("w:font"), attribute("w:char")));
+				return;
+			case "rt":
+				this.#aidFrom = this.#paragraph.html.length;
 				return;
 			case "t":
 			case "deltext":
 				this.#inText = true;
 				return;
 			case "tab":
-				if (!this.#inRunProperties) this.#paragraph.push(" ");
+				if (!this.#inRunProperties) this.#paragraph.html.push("\t");
 				return;
 			case "nobreakhyphen":
 				this.#addText("-");
 				return;
 			case "br":
 			case "cr":
-				this.#paragraph.push("<br>");
+				this.#paragraph.html.push("<br>");
 				return;
 			case "del":
 				this.#isDeleted++;
@@ -204,17 +274,17 @@ class BodyWriter {
 				return;
 			case "hyperlink": {
 				const target = this.#context.links.get(attribute("r:id")) ?? "";
-				this.#paragraph.push(target === "" ? "<a>" : `<a href="${escapeHtml(target)}">`);
+				this.#paragraph.html.push(target === "" ? "<a>" : `<a href="${escapeHtml(target)}">`);
 				return;
 			}
 			case "footnotereference":
-				this.#paragraph.push(`[^${escapeHtml(attribute("w:id"))}]`);
+				this.#paragraph.html.push(`[^${escapeHtml(attribute("w:id"))}]`);
 				return;
 			case "endnotereference":
-				this.#paragraph.push(`[^e${escapeHtml(attribute("w:id"))}]`);
+				this.#paragraph.html.push(`[^e${escapeHtml(attribute("w:id"))}]`);
 				return;
 			case "commentreference":
-				this.#paragraph.push(`[comment ${escapeHtml(attribute("w:id"))}]`);
+				this.#paragraph.html.push(`[comment ${escapeHtml(attribute("w:id"))}]`);
 				return;
 			case "comment":
 				this.#out.push(
@@ -237,6 +307,7 @@ class BodyWriter {
 				this.#out.push("<tr>");
 				return;
 			case "tc":
+				this.#cells++;
 				this.#out.push("<td>");
 				return;
 			case "gridspan":
@@ -252,6 +323,22 @@ class BodyWriter {
 			case "t":
 			case "deltext":
 				this.#inText = false;
+				return;
+			case "instrtext":
+				this.#inInstruction = false;
+				return;
+			case "fldsimple":
+				this.#endField();
+				return;
+			case "omathpara":
+				this.#isDisplayed = false;
+				return;
+			case "rt":
+				this.#aid = this.#paragraph.html.splice(this.#aidFrom);
+				return;
+			case "rubybase":
+				if (this.#aid.length > 0) this.#paragraph.html.push("(", ...this.#aid, ")");
+				this.#aid = [];
 				return;
 			case "rpr":
 				this.#inRunProperties = false;
@@ -269,16 +356,12 @@ class BodyWriter {
 				this.#isMoved = Math.max(0, this.#isMoved - 1);
 				return;
 			case "hyperlink":
-				this.#paragraph.push("</a>");
+				this.#paragraph.html.push("</a>");
 				return;
-			case "p": {
-				this.#endParagraph();
-				const outer = this.#outer.pop();
-				this.#paragraph = outer?.paragraph ?? [];
-				this.#heading = outer?.heading ?? 0;
-				this.#list = outer?.list;
+			case "p":
+				this.#endParagraph(this.#paragraph);
+				this.#paragraph = this.#outer.pop() ?? new Paragraph();
 				return;
-			}
 			case "tbl":
 				this.#closeLists(0);
 				this.#out.push("</table>");
@@ -287,30 +370,49 @@ class BodyWriter {
 				this.#out.push("</tr>");
 				return;
 			case "tc":
+				this.#cells = Math.max(0, this.#cells - 1);
 				this.#closeLists(0);
 				this.#out.push("</td>");
 		}
 	}
 
-	#endParagraph(): void {
-		const text = this.#paragraph.join("");
-		this.#paragraph = [];
-		if (text === "") return;
-		const list = this.#heading > 0 ? undefined : this.#list; // a numbered heading is a heading
-		if (!list) {
-			this.#closeLists(0);
-			const tag = this.#heading > 0 ? `h${this.#heading}` : "p";
-			this.#out.push(`<${tag}>${text}</${tag}>`);
+	#endParagraph(paragraph: Paragraph): void {
+		const text = paragraph.html.join("");
+		const isAfterCode = this.#out.at(-1) === "</pre>";
+		if (text === "") {
+			if (isAfterCode) this.#out.splice(-1, 1, "\n", "</pre>"); // a blank line of the code
 			return;
 		}
-		const isNumbered = this.#context.numbered.has(`${list.id}.${list.level}`);
-		const isSame = this.#openLists[list.level] === isNumbered;
-		this.#closeLists(isSame ? list.level + 1 : list.level);
-		while (this.#openLists.length <= list.level) {
+		const heading = paragraph.style?.heading ?? 0;
+		const id = paragraph.list ?? paragraph.style?.list ?? "0";
+		const level = paragraph.level ?? paragraph.style?.level ?? 0;
+		const isListed = id !== "0" || (paragraph.level !== undefined && paragraph.list === undefined);
+		const item = isListed ? this.#context.numbers.next(id, level) : undefined;
+		if (heading > 0) {
+			this.#closeLists(0);
+			const label = item?.label ? `${escapeHtml(item.label)} ` : "";
+			this.#out.push(`<h${heading}>${label}${text}</h${heading}>`);
+		} else if (item === undefined) {
+			this.#closeLists(0);
+			const isCode = paragraph.style?.isCode || (paragraph.hasCode && !paragraph.hasOther);
+			if (!isCode || this.#cells > 0) this.#out.push(`<p>${text}</p>`);
+			else if (isAfterCode) this.#out.splice(-1, 1, "\n", text, "</pre>");
+			else this.#out.push("<pre>", text, "</pre>");
+		} else if (item.isUnmarked) {
+			this.#closeLists(level + 1);
+			this.#out.push(`<p>${text}</p>`);
+		} else this.#item(text, level, item.number);
+	}
+
+	#item(text: string, level: number, number: number | undefined): void {
+		const isNumbered = number !== undefined;
+		const isSame = this.#openLists[level] === isNumbered;
+		this.#closeLists(isSame ? level + 1 : level);
+		while (this.#openLists.length <= level) {
 			this.#openLists.push(isNumbered);
 			this.#out.push(isNumbered ? "<ol>" : "<ul>");
 		}
-		this.#out.push(`<li>${text}`);
+		this.#out.push(isNumbered ? `<li value="${number}">${text}` : `<li>${text}`);
 	}
 
 	#closeLists(depth: number): void {
@@ -319,81 +421,28 @@ class BodyWriter {
 	}
 }
 
-/** Properties without a value are on. */
-function isOn(value: string): boolean {
-	return value !== "0" && value !== "false";
-}
+/** Instructions of fields beyond this length are cut. */
+const MAX_INSTRUCTION = 5000;
+const FIELD_LINK = /^\s*HYPERLINK\s+"((?:https?|ftp|mailto):[^"]+)"/i;
 
-/** Lists of Word have nine levels. */
-function levelOf(value: string): number {
-	return Math.min(8, Math.max(0, Math.trunc(Number(value)) || 0));
-}
+/** How the text of a run looks. */
+class Run {
+	isHidden = false;
+	isCode = false;
+	readonly #marks = new Set<string>();
 
-/** The headings and lists of the styles. A style has what it does not say itself from the one that it is based on. */
-function paragraphStyles(xml: string): Map<string, ParagraphStyle> {
-	const own = new Map<string, { heading?: number; level?: number; id?: string; base?: string }>();
-	let style: { heading?: number; level?: number; id?: string; base?: string } = {};
-	visitXml(xml, {
-		open(name, attribute) {
-			const value = attribute("w:val");
-			if (name === "style") {
-				const id = attribute("w:styleid");
-				const heading = HEADINGS.get(id);
-				style = heading === undefined ? {} : { heading };
-				own.set(id, style);
-			} else if (name === "basedon") style.base = value;
-			else if (name === "ilvl") style.level = levelOf(value);
-			else if (name === "numid") style.id = value;
-			else if (name === "outlinelvl") {
-				const level = Number(value);
-				style.heading = level >= 0 && level < 6 ? level + 1 : 0;
-			}
-		},
-	});
-	const styles = new Map<string, ParagraphStyle>();
-	for (const [id, heading] of HEADINGS) styles.set(id, { heading });
-	for (const name of own.keys()) {
-		let { heading, level, id, base } = own.get(name) ?? {};
-		for (let depth = 0; base !== undefined && depth < MAX_BASES; depth++) {
-			const next = own.get(base);
-			heading ??= next?.heading;
-			level ??= next?.level;
-			id ??= next?.id;
-			base = next?.base;
-		}
-		const list = id === undefined || id === "0" ? undefined : { level: level ?? 0, id };
-		styles.set(name, { heading: heading ?? 0, list });
+	set(property: string, attribute: (name: string) => string): void {
+		const value = attribute("w:val");
+		if (property === "vanish") this.isHidden = isOn(value);
+		else if (property === "rfonts") this.isCode ||= isCodeFont(attribute("w:ascii"));
+		else if (property === "vertalign") {
+			if (value === "superscript") this.#marks.add("sup");
+			else if (value === "subscript") this.#marks.add("sub");
+		} else if (isOn(value)) this.#marks.add(property === "strike" ? "s" : property);
 	}
-	return styles;
-}
 
-/** Styles that a style may be based on, one on the other; they may form a circle. */
-const MAX_BASES = 20;
-
-const HEADINGS: ReadonlyMap<string, number> = new Map([
-	["Title", 1],
-	["Subtitle", 2],
-	...[1, 2, 3, 4, 5, 6].map((level) => [`Heading${level}`, level] as const),
-]);
-
-/** The lists and levels with numbers, as `<number>.<level>`. */
-function numberedLists(xml: string): Set<string> {
-	const formats = new Map<string, string>();
-	const found = new Set<string>();
-	let [list, level, number] = ["", "", ""];
-	visitXml(xml, {
-		open(name, attribute) {
-			if (name === "abstractnum") list = attribute("w:abstractnumid");
-			else if (name === "lvl") level = attribute("w:ilvl");
-			else if (name === "numfmt") formats.set(`${list}.${level}`, attribute("w:val"));
-			else if (name === "num") number = attribute("w:numid");
-			else if (name === "abstractnumid") {
-				for (let i = 0; i < 9; i++) {
-					const format = formats.get(`${attribute("w:val")}.${i}`) ?? "bullet";
-					if (format !== "bullet" && format !== "none") found.add(`${number}.${i}`);
-				}
-			}
-		},
-	});
-	return found;
+	/** The names of the elements around the text, from the outermost on. */
+	marks(isDeleted: boolean): string[] {
+		return [...(isDeleted ? ["del"] : []), ...this.#marks, ...(this.isCode ? ["code"] : [])];
+	}
 }
