@@ -24,12 +24,14 @@ const INTERRUPTED_TEXT =
 
 /**
  * Removes servers whose lease is over by the database's clock, and gives their open commands an outcome. Two
- * statements: the first waits for what they are writing, the second sees it.
+ * statements: the second sees what was written until the first. A server whose row is locked is writing, or hangs in a
+ * transaction: the next attempt finds it again, so no server waits for it.
  */
 export async function buryExpired(client: ClientBase, nowMs: number): Promise<number> {
 	await client.query("BEGIN");
 	const dead = await client.query(
-		"DELETE FROM strata.nodes WHERE expires_at < clock_timestamp() RETURNING id",
+		`DELETE FROM strata.nodes WHERE id IN (SELECT id FROM strata.nodes WHERE expires_at < clock_timestamp()
+			ORDER BY id FOR UPDATE SKIP LOCKED) RETURNING id`,
 	);
 	await interruptCommandsOf(
 		client,
@@ -117,9 +119,9 @@ interface TakenRow extends HeldRow {
 }
 
 /**
- * Takes sessions that no living server has. Their open commands get an outcome in the same transaction, after the
- * locks of the heads have waited for what the last owners were writing. Heads are locked in the order of their ids, as
- * in the writing statement, so that two servers cannot wait for each other.
+ * Takes sessions that no living server has. Their open commands get an outcome in the same transaction, behind what
+ * the last owners have written. A head that is locked is being written or claimed: who asks again finds out, and the
+ * others are not kept waiting.
  */
 export async function takeSessions(
 	client: ClientBase,
@@ -163,7 +165,7 @@ export async function takeSessions(
 
 const TAKE = `UPDATE strata.heads SET owner = $1, home = $2, claim = gen_random_uuid(), epoch = epoch + 1, writes = 0,
 		is_parked = false
-	FROM (SELECT id, home FROM strata.heads WHERE id = ANY($3::bigint[]) ORDER BY id FOR UPDATE) AS old
+	FROM (SELECT id, home FROM strata.heads WHERE id = ANY($3::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED) AS old
 	WHERE heads.id = old.id AND ${FREE} AND ${ALIVE}
 	RETURNING ${HELD_COLUMNS}, heads.principal, heads.session, heads.version, heads.in_progress, old.home = $2 AS own`;
 

@@ -101,7 +101,7 @@ export class Connection {
 		client.on("end", () => this.#drop(client));
 		try {
 			await within(client.connect(), timeoutMs);
-			await within(setUp(client), timeoutMs);
+			await within(setUp(client, timeoutMs), timeoutMs);
 			if (prepare) await within(prepare(client), timeoutMs);
 		} catch (error) {
 			destroy(client);
@@ -123,13 +123,24 @@ const CLOSE_MS = 1_000;
 const SETTINGS = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
 	SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
-async function setUp(client: ClientBase): Promise<void> {
+/** At least, for a process that is busy while it starts. */
+const IDLE_MS = 5_000;
+
+/**
+ * The database gives up what this process has given up: a paused process or a dead machine must not hold locks that
+ * other servers need, until TCP notices.
+ */
+async function setUp(client: ClientBase, timeoutMs: number): Promise<void> {
 	const { rows } = await client.query(
 		"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby",
 	);
 	// A standby may show commits in another order than the primary, or not yet.
 	if (rows[0]?.standby) throw new NotPrimary();
-	await client.query(SETTINGS);
+	const limitMs = Math.ceil(timeoutMs);
+	await client.query(
+		`${SETTINGS}; SET lock_timeout = ${limitMs};
+			SET idle_in_transaction_session_timeout = ${Math.max(IDLE_MS, limitMs)}`,
+	);
 }
 
 async function within<T>(work: Promise<T>, ms: number): Promise<T> {

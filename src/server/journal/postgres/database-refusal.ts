@@ -60,6 +60,7 @@ const REASONS: readonly (readonly [string, string])[] = [
 	["53100", "the disk of the database is full"],
 	["53200", "the database is out of memory"],
 	["53300", "the database has too many connections"],
+	["55P03", "rows of the database are locked"],
 	["57P", "the database is stopping or starting"],
 	["08", "the connection to the database failed"],
 ];

@@ -88,7 +88,7 @@ export class Lease {
 	 * together after an outage.
 	 */
 	get mayBury(): boolean {
-		return performance.now() - this.#reachableSince >= this.#options.leaseMs;
+		return this.isValid && performance.now() - this.#reachableSince >= this.#options.leaseMs;
 	}
 
 	/** Never rejects. */
@@ -106,32 +106,38 @@ export class Lease {
 	}
 
 	async #renew(): Promise<void> {
-		const { connection, renewMs, onRenewed } = this.#options;
+		const { connection, renewMs, onRenewed, onNodes } = this.#options;
 		const before = performance.now();
 		const wasOver = !this.isValid;
 		try {
-			const { nodeId, isAlive } = await connection.run((client) => this.#ask(client));
+			const { nodeId, isAlive, nodes } = await connection.run((client) => this.#ask(client));
 			if (isAlive || isTakenOut("fence")) this.#confirmedAt = before;
 			else if (!this.#isClosed) await this.#options.onBuried(nodeId);
 			if (wasOver) this.#reachableSince = performance.now();
 			this.renewals++;
 			onRenewed?.(this.leftMs);
+			const { mayBury } = this;
+			onNodes?.(nodes.filter(({ expired }) => !(expired && mayBury)));
+			if (mayBury && nodes.some(({ expired }) => expired)) await this.#bury();
 			this.#schedule(renewMs);
 		} catch {
 			this.#schedule(Math.min(renewMs, RETRY_MS));
 		}
 	}
 
-	async #ask(client: ClientBase): Promise<{ nodeId: string; isAlive: boolean }> {
-		const { leaseMs, now, about, onNodes } = this.#options;
+	async #ask(client: ClientBase) {
+		const { leaseMs, about } = this.#options;
 		const nodeId = this.#options.nodeId();
 		const values = [nodeId, leaseMs, about?.() ?? "{}"];
 		const { rowCount } = await client.query({ ...RENEW, values });
 		const { rows } = await client.query<NodeRow & { expired: boolean }>(NODES);
-		const hasExpired = rows.some(({ expired }) => expired);
-		if (hasExpired && this.mayBury) await buryExpired(client, now());
-		onNodes?.(rows.filter(({ expired }) => !(expired && this.mayBury)));
-		return { nodeId, isAlive: rowCount === 1 };
+		return { nodeId, isAlive: rowCount === 1, nodes: rows };
+	}
+
+	/** Apart from the renewal, which counts although a burial may have to wait for another transaction. */
+	async #bury(): Promise<void> {
+		const { connection, now } = this.#options;
+		await connection.run((client) => buryExpired(client, now())).catch(() => {}); // the next renewal tries again
 	}
 
 	#schedule(ms: number): void {

@@ -133,6 +133,7 @@ export class NewerSchema extends Error {
 /** One server at a time; the others wait. Throws {@link NewerSchema}. */
 export async function migrate(client: ClientBase): Promise<void> {
 	await client.query("BEGIN");
+	await client.query("SET LOCAL lock_timeout = 0"); // the caller's time is the limit
 	await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
 	const before = await schemaVersion(client);
 	if (before > SCHEMA_VERSION) {

@@ -5,7 +5,9 @@ import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { AlreadyKnown, SessionLost } from "../../../../src/server/journal/journal.ts";
 import { reserveNames } from "../../../../src/server/journal/postgres/claims.ts";
+import { Connection } from "../../../../src/server/journal/postgres/connection.ts";
 import { sweepStep } from "../../../../src/server/journal/postgres/database-retention.ts";
+import { parseDatabaseUrl } from "../../../../src/server/journal/postgres/database-url.ts";
 import {
 	migrate,
 	NewerSchema,
@@ -166,6 +168,39 @@ describe.runIf(postgresPrograms)(
 			expect(await b.events(name, 0, 10)).toEqual([event(1, { body: '"of b"' })]);
 			const [open] = await b.find([{ principal: "ann", id: "open" }]);
 			expect(open?.response).toMatchObject({ code: "interrupted" });
+		});
+
+		test("keeps no other claims waiting while a transaction holds it, and is free when that hangs", async () => {
+			const { url, a, b } = await twoServers();
+			await a.claim({ ...name, sessionId: "t" }, { create: true });
+			await a.finish(finished(command("t"), { session: session("t"), version: 0 }));
+			await a.release([name, { ...name, sessionId: "t" }]);
+			const hung = await connect(url);
+			// As a server that stopped in the middle of a claim. Servers ask for this limit themselves.
+			await hung.query("SET idle_in_transaction_session_timeout = 3000");
+			await hung.query("BEGIN");
+			await hung.query("SELECT 1 FROM strata.heads WHERE session = 's' FOR UPDATE");
+			const claims = await Promise.all([b.claim(name), b.claim({ ...name, sessionId: "t" })]);
+			expect(claims).toMatchObject([{ kind: "elsewhere" }, { kind: "held" }]);
+			await vi.waitFor(async () => {
+				expect(await b.claim(name)).toMatchObject({ kind: "held" });
+			}, PATIENCE);
+		});
+
+		test("is held by no transaction of a server that does not go on with it", async () => {
+			const url = await newDatabase();
+			const connection = new Connection({
+				address: parseDatabaseUrl(url),
+				name: "test",
+				timeoutMs: 6_000,
+			});
+			atEnd(() => connection.close());
+			const shown = (setting: string) =>
+				connection.run(
+					async (client) => (await client.query(`SHOW ${setting}`)).rows[0]?.[setting],
+				);
+			expect(await shown("idle_in_transaction_session_timeout")).toBe("6s");
+			expect(await shown("lock_timeout")).toBe("6s");
 		});
 
 		test("a batch with records of a lost session keeps the others", async () => {

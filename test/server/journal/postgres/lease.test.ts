@@ -1,7 +1,16 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { PATIENCE } from "../../../support/patience.ts";
-import { postgresPrograms, startPostgres, withPostgres } from "../../../support/postgres.ts";
+import {
+	postgresPrograms,
+	sharedPostgres,
+	startPostgres,
+	withPostgres,
+} from "../../../support/postgres.ts";
 import { atEnd } from "../../../support/temp.ts";
+import { startSocketProxy } from "../../cluster/socket-proxy.ts";
 import { newDatabase, startPostgresJournal } from "./start-postgres-journal.ts";
 
 describe.runIf(postgresPrograms)(withPostgres("the lease of a server"), { tags: "slow" }, () => {
@@ -60,4 +69,70 @@ describe.runIf(postgresPrograms)(withPostgres("the lease of a server"), { tags: 
 		expect(next.health()).toEqual({ ok: true });
 		await vi.waitFor(() => expect(a.health()).toEqual({ ok: true }), PATIENCE);
 	});
+
+	test("lets its server wait for one lease after an outage before it buries others", async () => {
+		const postgres = await sharedPostgres();
+		const url = await postgres.database();
+		const proxy = await startSocketProxy(join(postgres.folder, "outage"), postgres);
+		atEnd(() => proxy.close());
+		const through = url.replace(
+			encodeURIComponent(postgres.socketFolder),
+			encodeURIComponent(proxy.folder),
+		);
+		const leaseMs = 2_000;
+		const lease = { leaseMs, renewMs: 100 };
+		const journal = await startPostgresJournal(through, { lease });
+		const name = { principal: "ann", sessionId: "s" };
+		const other = await connect(url);
+		await vi.waitFor(() => expect(journal.lease.mayBury).toBe(true), PATIENCE);
+		proxy.set("cut");
+		await vi.waitFor(() => expect(journal.lease.isValid).toBe(false), PATIENCE);
+		expect(journal.lease.mayBury).toBe(false);
+		// Another server that could not renew its lease either, and has not come back yet.
+		await other.query(`INSERT INTO strata.nodes (id, home, address, expires_at)
+			VALUES (gen_random_uuid(), 'b', 'ws://b/', clock_timestamp() - interval '1 second')`);
+		await other.query(`INSERT INTO strata.heads (principal, session, owner, home, epoch, claim)
+			SELECT 'ann', 's', id, home, 1, gen_random_uuid() FROM strata.nodes WHERE home = 'b'`);
+		await other.query(`INSERT INTO strata.sessions SELECT id, '{"principal":"ann","id":"s","cwd":"/"}'
+			FROM strata.heads`);
+		const isThere = async () =>
+			(await other.query("SELECT 1 FROM strata.nodes WHERE home = 'b'")).rowCount === 1;
+		const renewals = journal.lease.renewals;
+		proxy.set("pass");
+		const since = performance.now();
+		await vi.waitFor(() => expect(journal.lease.renewals).toBeGreaterThan(renewals + 1), PATIENCE);
+		const wasThere = await isThere();
+		if (performance.now() - since < leaseMs) {
+			expect(wasThere).toBe(true);
+			expect(await journal.claim(name)).toEqual({ kind: "elsewhere", address: "ws://b/" });
+		}
+		await vi.waitFor(async () => expect(await isThere()).toBe(false), PATIENCE);
+		expect(performance.now() - since).toBeGreaterThan(leaseMs);
+		expect(await journal.claim(name)).toMatchObject({ kind: "held" });
+	});
+
+	test("is renewed while a process that hangs in a transaction keeps a dead server from being buried", async () => {
+		const url = await newDatabase();
+		const lease = { leaseMs: 1_500, renewMs: 100 };
+		const journal = await startPostgresJournal(url, { lease });
+		await vi.waitFor(() => expect(journal.lease.mayBury).toBe(true), PATIENCE);
+		const hung = await connect(url);
+		await hung.query(`INSERT INTO strata.nodes (id, home, address, expires_at)
+			VALUES (gen_random_uuid(), 'b', 'ws://b/', clock_timestamp() + interval '300 ms')`);
+		await hung.query("BEGIN");
+		await hung.query("SELECT 1 FROM strata.nodes WHERE home = 'b' FOR KEY SHARE");
+		const until = performance.now() + 3_000;
+		while (performance.now() < until) {
+			expect(journal.lease.isValid).toBe(true);
+			await sleep(20);
+		}
+	});
 });
+
+async function connect(url: string): Promise<pg.Client> {
+	const client = new pg.Client({ connectionString: url });
+	client.on("error", () => {});
+	await client.connect();
+	atEnd(() => client.end());
+	return client;
+}
