@@ -219,6 +219,7 @@ async function openBackend(
 		const streams = new Streams({
 			journal,
 			cutOff,
+			...(shared && { maySend: () => shared.lease.isValid }),
 			onDeserted: (name) => cluster?.onDeserted(name),
 		});
 		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;

@@ -12,6 +12,13 @@ import { isTakenOut } from "../safeguards.ts";
 
 export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 
+export interface StreamOptions {
+	readonly journal: StreamsJournal;
+	readonly now?: () => number;
+	/** Whether an event that the journal refuses may be sent: no other server can have the session. Default: it may. */
+	maySend?(): boolean;
+}
+
 /** Numbers the events of one session, and sends each event when the journal has stored it. */
 export class Stream {
 	readonly name: StreamName;
@@ -36,9 +43,14 @@ export class Stream {
 	readonly #onDrained: (() => void)[] = [];
 	/** Counts the times that this process had the stream. */
 	#epoch = 0;
+	readonly #maySend: () => boolean;
 
 	/** `last`: the last number, if another server has the stream. */
-	constructor(name: StreamName, journal: StreamsJournal, now: () => number, last?: number) {
+	constructor(
+		name: StreamName,
+		{ journal, now = Date.now, maySend = () => true }: StreamOptions,
+		last?: number,
+	) {
 		this.isFollowing = last !== undefined;
 		last ??= journal.lastSeq(name);
 		this.name = name;
@@ -47,6 +59,7 @@ export class Stream {
 		this.#lastAssigned = last;
 		this.#journal = journal;
 		this.#now = now;
+		this.#maySend = maySend;
 	}
 
 	emit(event: Data<"SessionEvent">): void {
@@ -87,7 +100,8 @@ export class Stream {
 			(error: unknown) => {
 				if (epoch !== this.#epoch || error instanceof SessionLost) return;
 				// Sent without its number, which a crash may reuse. A `gap` precedes the next stored event.
-				unsent.message = new Message({ type: "event", sessionId, event });
+				const mayTell = this.#maySend();
+				unsent.message = mayTell ? new Message({ type: "event", sessionId, event }) : "none";
 				this.#deliver();
 			},
 		);
@@ -234,7 +248,7 @@ export class Stream {
 		for (; this.#first?.message; this.#first = this.#first.next) {
 			const { seq, message, isJournalled } = this.#first;
 			if (isJournalled) this.#advance(seq);
-			this.#send(message);
+			if (message !== "none") this.#send(message);
 		}
 		if (this.#first) return;
 		this.#last = undefined;
@@ -258,8 +272,8 @@ export type TurnOf = (client: Client) => () => Promise<void>;
 interface UnsentEvent {
 	readonly seq: number;
 	isJournalled: boolean;
-	/** Set when the append has succeeded or failed. */
-	message?: Message;
+	/** Set when the append has succeeded or failed. `none`: clients get it from the journal, or never. */
+	message?: Message | "none";
 	next?: UnsentEvent;
 }
 

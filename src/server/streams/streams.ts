@@ -5,21 +5,18 @@ import { CommandError } from "../engine/call.ts";
 import type { Client, Message } from "../engine/message.ts";
 import { ReadQueue } from "../engine/read-queue.ts";
 import type { StreamName } from "../journal/journal.ts";
-import { Stream, type StreamsJournal, type TurnOf } from "./stream.ts";
+import { Stream, type StreamOptions, type TurnOf } from "./stream.ts";
 
-interface StreamsOptions {
-	readonly journal: StreamsJournal;
+interface StreamsOptions extends StreamOptions {
 	/** Streams that the end of the last process interrupted. Each gets an `agent_settled` first. */
 	readonly cutOff?: readonly StreamName[];
-	readonly now?: () => number;
 	/** Called when the last subscriber has left a stream of another server. */
 	onDeserted?(name: StreamName): void;
 }
 
 /** Stores events before it sends them, so that no other event gets their numbers, even after a crash. */
 export class Streams {
-	readonly #journal: StreamsJournal;
-	readonly #now: () => number;
+	readonly #options: StreamOptions;
 	readonly #onDeserted: StreamsOptions["onDeserted"];
 	readonly #byPrincipal = new Map<string, Map<string, Stream>>();
 	readonly #catchingUp = new Set<Promise<void>>();
@@ -33,10 +30,9 @@ export class Streams {
 		clock: () => performance.now(),
 	});
 
-	constructor({ journal, cutOff = [], now = Date.now, onDeserted }: StreamsOptions) {
-		this.#journal = journal;
+	constructor({ cutOff = [], onDeserted, ...options }: StreamsOptions) {
+		this.#options = options;
 		this.#onDeserted = onDeserted;
-		this.#now = now;
 		// The transaction that stores this event also clears the stream's in-progress flag, so a later start does not send it again.
 		for (const name of cutOff) this.emit(name, { type: "agent_settled", interrupted: true });
 	}
@@ -98,7 +94,7 @@ export class Streams {
 		const streams = getOrAdd(this.#byPrincipal, principal, () => new Map<string, Stream>());
 		const known = streams.get(sessionId);
 		if (known?.isFollowing) known.resumeAt(seq, this.#turnOf);
-		else if (!known) streams.set(sessionId, new Stream(name, this.#journal, this.#now, seq));
+		else if (!known) streams.set(sessionId, new Stream(name, this.#options, seq));
 	}
 
 	/** Passes on what the server that has the session sent. */
@@ -194,7 +190,7 @@ export class Streams {
 	/** Copies the name, because callers may pass objects with more fields. */
 	#open({ principal, sessionId }: StreamName): Stream {
 		const streams = getOrAdd(this.#byPrincipal, principal, () => new Map<string, Stream>());
-		const create = () => new Stream({ principal, sessionId }, this.#journal, this.#now);
+		const create = () => new Stream({ principal, sessionId }, this.#options);
 		const stream = getOrAdd(streams, sessionId, create);
 		if (stream.isFollowing) stream.own(this.#turnOf);
 		return stream;

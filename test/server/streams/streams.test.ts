@@ -88,6 +88,24 @@ describe("an event", () => {
 		expect(later.seen()).toEqual([1, "gap 2-3", 4, "?", "gap 5-5", 6]);
 	});
 
+	test("that the journal refuses is not sent while another server may have the session", async () => {
+		let isOwner = false;
+		streams = new Streams({ journal: store, maySend: () => isOwner });
+		const client = recordingClient();
+		await streams.subscribe(client, stream);
+		await emit(1);
+		for (const text of ["a", "b", "c"]) streams.emit(stream, happened(text));
+		store.settle(2, false);
+		await nextTick();
+		expect(client.seen()).toEqual([1]);
+		isOwner = true;
+		store.settle(1, false);
+		await streams.whenDrained();
+		expect(client.seen()).toEqual([1, "?"]);
+		await emit(1);
+		expect(client.seen()).toEqual([1, "?", "gap 2-4", 5]);
+	});
+
 	test("after a restart has the number after the last one that is kept", async () => {
 		const client = recordingClient();
 		await streams.subscribe(client, stream);
