@@ -61,14 +61,16 @@ export function createStrata(
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
 	const session = new Session(createPiHost(pi), pi);
 	// Keep the order of these lines: requests list the tools in this order.
-	const pruning = new PruningSystem(session, { fileTouchOf, touchesExcluded });
+	const saved = new SavedSystem(session.host.agentDir);
+	const pruning = new PruningSystem(session, { fileTouchOf, touchesExcluded }, (view) =>
+		saved.byPruning(view),
+	);
 	const workset = new WorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = new ReadCacheSystem(session);
 	const code = new CodeSystem(session, { subcommands: pruning.commands });
 	const economy = new EconomySystem(pruning);
 	const birth = new BirthSystem({ isCacheAnswer, touchesExcluded });
 	const clearing = new ClearingSystem(session, { fileTouchOf, touchesExcluded });
-	const saved = new SavedSystem(session.host.agentDir);
 	const systems: System[] = [
 		...more.map((create) => create(session)),
 		createPagingSystem((call, view) => code.readSymbol(call, view)),

@@ -104,6 +104,12 @@ export class SavedSystem implements System {
 		};
 	}
 
+	/** For `/kota pruning`; `undefined` if no bill shows any effect of it. */
+	async byPruning(session: SessionView) {
+		const { totals, isDemo } = await accountOf(session);
+		return totals.saved?.pruning && { ...totals.saved.pruning, isMadeUp: isDemo };
+	}
+
 	async #warn({ ui }: SessionView, budget: number): Promise<void> {
 		const { booked = 0, running = 0 } = this.#spent ?? {};
 		const dollars = booked + running;

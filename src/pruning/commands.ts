@@ -4,7 +4,7 @@ import type { Config } from "../core/config.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { SweepResult } from "../core/object-store.ts";
 import type { PinEntry, SessionView, Spine, ToolResultItem } from "../session/index.ts";
-import { counted, megabytes, short } from "../text/figures.ts";
+import { counted, megabytes, money, short } from "../text/figures.ts";
 import type { LivePruning } from "./live.ts";
 import type { Decision, PrunedBatch, PruningSummary } from "./pruner.ts";
 import { callOf, pruningStatus, type StubTotals } from "./stub.ts";
@@ -14,11 +14,22 @@ export interface Subcommand {
 	run(session: SessionView, words: string[]): Promise<string>;
 }
 
+/** What pruning saved against pi alone; negative if it cost more than it saved. */
+export interface SavedByPruning {
+	/** In plain input tokens. */
+	readonly tokens: number;
+	/** Absent without a price. */
+	readonly dollars?: number;
+	/** True for the prices of the demo. */
+	readonly isMadeUp: boolean;
+}
+
 const SHOWN_BLOBS = 10;
 
 export function pruningCommands(
 	{ host }: Spine,
 	openFor: (session: SessionView) => Promise<LivePruning>,
+	savedBy: (session: SessionView) => Promise<SavedByPruning | undefined>,
 ): Map<string, Subcommand> {
 	return new Map([
 		["pruning", { usage: "the prunings so far, the next one and why it waits", run: showPruning }],
@@ -55,6 +66,7 @@ export function pruningCommands(
 		const pruning = await openFor(session);
 		await session.values.refresh();
 		const { pinned, holdingValues } = pruning.survey(session);
+		const saved = await savedBy(session);
 		return pruningText({
 			settings,
 			usage: session.getContextUsage(),
@@ -64,7 +76,7 @@ export function pruningCommands(
 			pinned: pinned.size,
 			holdingValues,
 			lastFailure: pruning.lastFailure,
-			tokenPrice: (session.model?.cost?.input ?? 0) / 1_000_000,
+			...(saved && { saved }),
 			nowMs: Date.now(),
 		});
 	}
@@ -191,19 +203,19 @@ export interface PruningReport {
 	/** Number of results that are not pruned because they hold a value of an excluded file. */
 	readonly holdingValues: number;
 	readonly lastFailure: string | undefined;
-	/** Dollars per plain input token; 0 if unknown. */
-	readonly tokenPrice: number;
+	/** Absent if no bill shows any effect. */
+	readonly saved?: SavedByPruning;
 	readonly nowMs: number;
 }
 
 const SHOWN = 5;
 
 export function pruningText(report: PruningReport): string {
-	const { settings, usage, stubs, summary, lastFailure, pinned, holdingValues } = report;
+	const { settings, usage, stubs, lastFailure, pinned, holdingValues } = report;
 	const { keepRecentTurns, maxToolChars, adaptive, pinImpactSummaries } = settings.prune;
 	const lines = [
 		`pruning: on (keepRecentTurns ${keepRecentTurns}, maxToolChars ${maxToolChars}, adaptive ${adaptive}, pinImpactSummaries ${pinImpactSummaries}, blobs.scope ${settings.blobs.scope})`,
-		`context: ${pruningStatus(usage, stubs.tokens)}`,
+		pruningStatus(usage, stubs.tokens),
 	];
 	if (lastFailure !== undefined) {
 		const what = "results were not pruned, because their full text could not be stored";
@@ -214,7 +226,7 @@ export function pruningText(report: PruningReport): string {
 		const what = `${counted(holdingValues, "result")} with a value of a file on readcache.exclude`;
 		lines.push(`not pruned and not stored: ${what}`);
 	}
-	if (summary.batches.length > 0) lines.push(moneyLine(report));
+	if (report.saved) lines.push(moneyLine(report.saved));
 	return lines.join("\n");
 }
 
@@ -286,14 +298,14 @@ function nextLines({ decision }: PruningReport): string[] {
 	];
 }
 
-/** Reports tokens if the price is unknown. */
-function moneyLine({ summary, tokenPrice }: PruningReport): string {
-	const tokens = Math.abs(summary.saved);
+/** The figure of `/strata` and of the Cost view. In tokens if the price is unknown. */
+function moneyLine({ tokens, dollars, isMadeUp }: SavedByPruning): string {
 	const amount =
-		tokenPrice > 0
-			? `about $${(tokens * tokenPrice).toFixed(2)}`
-			: `the price of about ${short(tokens)} input tokens`;
-	return summary.saved >= 0
-		? `money: saved ${amount} so far`
-		: `money: pruning has cost ${amount} more than it has saved so far; each further request saves some of it back`;
+		dollars === undefined
+			? `the price of about ${short(Math.abs(tokens))} input tokens`
+			: money(Math.abs(dollars));
+	const mark = isMadeUp ? " (made-up prices)" : "";
+	return (dollars ?? tokens) >= 0
+		? `money: saved ${amount} so far${mark}`
+		: `money: pruning has cost ${amount} more than it has saved so far${mark}; each further request saves some of it back`;
 }

@@ -140,7 +140,6 @@ export class LivePruning {
 		const { rules } = session.cache;
 		const rewriteCost = this.#recordSettled(session);
 		const saved = this.stubTotals(session).tokens * rules.readRatio;
-		this.log.addSavings(saved);
 		const cost = costOf(tokens, rules);
 		this.pruner.recordRequest(cost, cost + saved - rewriteCost);
 	}

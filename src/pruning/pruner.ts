@@ -156,8 +156,6 @@ export interface PruningSummary {
 	readonly batches: readonly PrunedBatch[];
 	readonly results: number;
 	readonly freedTokens: number;
-	/** In plain input tokens; negative if pruning cost more than it saved. */
-	readonly saved: number;
 }
 
 /** Maximum number of stored batches. Older batches are evicted, but the sums include them. */
@@ -167,19 +165,12 @@ export class PruneLog {
 	readonly #batches: PrunedBatch[] = [];
 	#results = 0;
 	#freedTokens = 0;
-	#saved = 0;
 
 	add(batch: PrunedBatch): void {
 		this.#batches.push(batch);
 		if (this.#batches.length > MAX_BATCHES) this.#batches.shift();
 		this.#results += batch.results;
 		this.#freedTokens += batch.freedTokens;
-		this.#saved -= batch.rewriteCost;
-	}
-
-	/** In plain input tokens. */
-	addSavings(tokens: number): void {
-		this.#saved += tokens;
 	}
 
 	summary(): PruningSummary {
@@ -187,7 +178,6 @@ export class PruneLog {
 			batches: [...this.#batches],
 			results: this.#results,
 			freedTokens: this.#freedTokens,
-			saved: this.#saved,
 		};
 	}
 }

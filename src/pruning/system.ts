@@ -6,7 +6,7 @@ import {
 	type System,
 	type TurnEnd,
 } from "../session/index.ts";
-import { pruningCommands, type Subcommand } from "./commands.ts";
+import { pruningCommands, type SavedByPruning, type Subcommand } from "./commands.ts";
 import type { LivePruning } from "./live.ts";
 import { contentOf, pruningStatus } from "./stub.ts";
 import type { Touches } from "./survey.ts";
@@ -24,12 +24,16 @@ export class PruningSystem implements System {
 	#sweptMs = Date.now();
 	#skipsNext = false;
 
-	constructor(spine: Spine, touches: Touches) {
+	constructor(
+		spine: Spine,
+		touches: Touches,
+		savedBy: (session: SessionView) => Promise<SavedByPruning | undefined>,
+	) {
 		// Imported lazily, since most sessions are too short to be pruned.
 		this.#perFolder = createPerFolder({
 			open: async (session) => new (await import("./live.ts")).LivePruning(session, touches),
 		});
-		this.commands = pruningCommands(spine, (session) => this.#perFolder.get(session));
+		this.commands = pruningCommands(spine, (session) => this.#perFolder.get(session), savedBy);
 	}
 
 	status({ config }: SessionView) {

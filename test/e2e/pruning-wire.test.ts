@@ -35,7 +35,7 @@ function pruningWith(onPruned?: () => void): NamedExtension {
 				return super.onTurnEnd(turn, watched(session));
 			}
 		}
-		return new WatchedPruning(spine, { fileTouchOf, touchesExcluded });
+		return new WatchedPruning(spine, { fileTouchOf, touchesExcluded }, async () => undefined);
 	});
 }
 const pruningAlone = pruningWith();

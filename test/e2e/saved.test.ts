@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import strata from "../../src/extension/index.ts";
 import { createViewHandlers } from "../../src/server/sessions/view-handlers.ts";
+import { money } from "../../src/text/figures.ts";
 import { SavedBook } from "../../src/usage/saved-book.ts";
 import { openDemo } from "../support/demo-session.ts";
 import { type LoopbackScriptStep, startLoopbackAnthropic } from "../support/loopback-anthropic.ts";
@@ -151,4 +152,12 @@ test("/strata cost, the server and strata replay count the same", { tags: "slow"
 	expect(billed).toMatchObject({ read, write, input });
 	expect(billed.cost).toBeCloseTo(cost.tokens, 6);
 	expect(billed.dollars).toBeCloseTo(cost.dollars ?? 0, 9);
+
+	const [, lost] =
+		/pruning of old results +−(\$[\d.]+)/.exec(await reported(session, "/strata")) ?? [];
+	expect(lost).toBe(money(-(totals.saved?.pruning?.dollars ?? 0)));
+	const pruning = await reported(session, "/kota pruning");
+	expect(pruning).toContain(
+		`pruning has cost ${lost} more than it has saved so far (made-up prices)`,
+	);
 });

@@ -12,11 +12,10 @@ function textOf(more: Partial<PruningReport> = {}): string {
 		settings: loadConfig({ agentDir: nowhere, cwd: nowhere }).config,
 		usage: { tokens: 62_000, contextWindow: 200_000, percent: 31 },
 		stubs: { results: 12, tokens: 41_200 },
-		summary: { batches: [], results: 0, freedTokens: 0, saved: 0 },
+		summary: { batches: [], results: 0, freedTokens: 0 },
 		holdingValues: 0,
 		pinned: 1,
 		lastFailure: undefined,
-		tokenPrice: 0,
 		nowMs: 600_000,
 		...more,
 	};
@@ -37,7 +36,6 @@ const done = {
 	],
 	results: 12,
 	freedTokens: 39_000,
-	saved: 1_000_000,
 } as const;
 
 test("tells the settings, the context, and that nothing was done yet", () => {
@@ -86,14 +84,19 @@ test("one result is one result, and a full window is told by what pi would do", 
 });
 
 test("tells what was done and why, and what it was worth in words", () => {
-	const text = textOf({ summary: done, tokenPrice: 5 / 1_000_000 });
+	const own = { tokens: 1_000_000, isMadeUp: false };
+	const text = textOf({ summary: done, saved: { ...own, dollars: 5 } });
 	expect(text).toContain("12 results, 39k tokens freed");
 	expect(text).toContain("10 min ago: 3 results, 9k tokens (the provider's cache was cold");
 	expect(text).toContain("5 min ago: 9 results, 30k tokens, 15k rewritten (it pays)");
-	expect(text).toContain("money: saved about $5.00 so far");
-	expect(textOf({ summary: done })).toContain("saved the price of about 1M input tokens");
-	expect(textOf({ summary: { ...done, saved: -2000 } })).toContain(
-		"has cost the price of about 2k input tokens more than it has saved so far",
+	expect(text).toContain("money: saved $5.00 so far");
+	expect(textOf({ saved: own })).toContain("saved the price of about 1M input tokens");
+	expect(textOf({ saved: { ...own, tokens: -2000 } })).toContain(
+		"has cost the price of about 2k input tokens more than it has saved so far; each",
+	);
+	const demo = { tokens: -9000, dollars: -0.027, isMadeUp: true };
+	expect(textOf({ saved: demo })).toContain(
+		"has cost $0.027 more than it has saved so far (made-up prices); each",
 	);
 });
 
