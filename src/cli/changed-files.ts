@@ -18,10 +18,19 @@ export interface ChangedFiles {
  */
 export async function changedFiles(root: string, since?: string): Promise<ChangedFiles> {
 	if (since?.startsWith("-")) throw new UsageError(`--since "${since}" is no commit or branch`);
+	if (!(await isRepository(root))) {
+		throw new Error(
+			`${root} is not in a git repository, so nothing can be compared: name the files`,
+		);
+	}
+	const hasCommit = since !== undefined || (await isCommit(root, "HEAD"));
 	const base = since === undefined ? "HEAD" : await mergeBase(root, since);
-	const diff = await git(root, ["diff", "--name-status", "--no-renames", "-z", "--relative", base]);
-	const untracked = await git(root, ["ls-files", "-z", "--others", "--exclude-standard"]);
-	const [modify, gone] = [new Set(fieldsOf(untracked)), new Set<string>()];
+	const compare = ["diff", "--name-status", "--no-renames", "-z", "--relative", base];
+	const diff = hasCommit ? await git(root, compare) : "";
+	// Before the first commit every file is new.
+	const which = ["--others", "--exclude-standard", ...(hasCommit ? [] : ["--cached"])];
+	const fresh = await git(root, ["ls-files", "-z", ...which]);
+	const [modify, gone] = [new Set(fieldsOf(fresh)), new Set<string>()];
 	const fields = fieldsOf(diff);
 	for (let at = 0; at + 1 < fields.length; at += 2) {
 		(fields[at] === "D" ? gone : modify).add(fields[at + 1] as string);
@@ -30,8 +39,29 @@ export async function changedFiles(root: string, since?: string): Promise<Change
 }
 
 async function mergeBase(root: string, since: string): Promise<string> {
+	if (!(await isCommit(root, since))) {
+		throw new Error(`--since "${since}": git knows no such commit or branch in ${root}`);
+	}
 	const base = await git(root, ["merge-base", "HEAD", since]);
 	return base.trim();
+}
+
+function isRepository(root: string): Promise<boolean> {
+	return succeeds(git(root, ["rev-parse", "--git-dir"]));
+}
+
+function isCommit(root: string, name: string): Promise<boolean> {
+	return succeeds(git(root, ["rev-parse", "--verify", "--quiet", `${name}^{commit}`]));
+}
+
+async function succeeds(run: Promise<unknown>): Promise<boolean> {
+	try {
+		await run;
+		return true;
+	} catch (error) {
+		if (errnoOf((error as Error).cause) === "ENOENT") throw error; // there is no git
+		return false;
+	}
 }
 
 function fieldsOf(output: string): string[] {

@@ -380,7 +380,8 @@ describe("strata impact --changed", () => {
 		const branch = await strata("impact", "--changed", "--since", "main", "--tests");
 		expect(branch).toMatchObject({ status: 0, text: "test/main.test.ts" });
 		const wrong = await strata("impact", "--changed", "--since", "nowhere");
-		expect(wrong).toMatchObject({ status: 1, errors: expect.stringContaining("nowhere") });
+		expect(wrong.status).toBe(1);
+		expect(wrong.errors).toContain('--since "nowhere": git knows no such commit or branch in ');
 		expect(await strata("impact", "--since", "main")).toMatchObject({ status: 2 });
 	});
 
@@ -388,6 +389,19 @@ describe("strata impact --changed", () => {
 		await strata("index");
 		const { status, errors } = await strata("impact", "--changed");
 		expect(status).toBe(1);
-		expect(errors).toMatch(/^strata impact: git diff in .*: /);
+		expect(errors).toMatch(/^strata impact: .* is not in a git repository, .*: name the files$/);
+	});
+
+	test("before the first commit every file is new", { tags: "slow" }, async () => {
+		git("init", "-q", "-b", "main");
+		git("add", "src");
+		await strata("index");
+		const tests = await strata("impact", "--changed", "--tests");
+		expect(tests).toMatchObject({ status: 0, text: "test/main.test.ts", errors: "" });
+		const since = await strata("impact", "--changed", "--since", "main");
+		expect(since).toMatchObject({
+			status: 1,
+			errors: expect.stringContaining('"main": git knows'),
+		});
 	});
 });
