@@ -37,11 +37,11 @@ export const replay: Command = {
 		"Reads a session file of pi, Claude Code, Codex, opencode or Gemini CLI, or every one below a folder. A request that",
 		"several files hold counts once. Without an argument, it takes the last session of this folder. Nothing leaves",
 		"this machine. Costs are in dollars by list prices and in uncached input tokens, without the answers. It shows",
-		"four policies, and the misses by cause; --all shows all policies, each miss and charts. --find lists the session files of this user's agents, the newest first. --html",
-		"writes a page with charts, --model applies the prices and rules of another model, --policy compares",
-		"only the named policies, separated by spaces or commas: no-cache, append-only, billed, read-cache,",
-		"prune-each, prune-batch, clearing, ttl-auto, birth, quiet, strata, pruning, birth-quiet,",
-		"birth-clearing, tiers, log.",
+		"four policies, and the misses by cause; --all shows all policies, each miss and charts. --find lists the session",
+		"files of this user's agents, the newest first. --html writes a page with charts, --model applies the prices and",
+		"rules of another model, --policy compares only the named policies, separated by spaces or commas: no-cache,",
+		"append-only, billed, read-cache, prune-each, prune-batch, clearing, ttl-auto, birth, quiet, strata, pruning,",
+		"birth-quiet, birth-clearing, tiers, log.",
 		"",
 		"birth, quiet and birth-quiet shorten results before they are first sent: lines that an earlier result",
 		"shows become references, and output of commands is folded. clearing lets the provider clear old",
@@ -79,6 +79,12 @@ export const replay: Command = {
 		const { files, unreadable } = isFolder
 			? await findSessionFiles(target)
 			: { files: [target], unreadable: [] };
+		if (files.length === 0 && unreadable.length === 0) {
+			terminal.printError(
+				`strata replay: ${plainText(target, 500)} has no .jsonl files in it, and no .json or .db`,
+			);
+			return NOTHING_FOUND;
+		}
 		const page =
 			options.html === undefined ? undefined : resolve(terminal.cwd, String(options.html));
 		if (page !== undefined) await checkPage(page, tools);
@@ -211,7 +217,6 @@ function nothingReplayed(
 	copies: number,
 ): string {
 	if (copies > 0) return `${folder} has only requests that other sessions made`;
-	if (failed.length === 0) return `${folder} has no .jsonl files in it, and no .json or .db`;
 	return `none of the ${failed.length} files in ${folder} could be replayed; the first error: ${failed[0]?.reason}`;
 }
 

@@ -27,8 +27,8 @@ export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;
 /** What a person can do about each cause. The page and the reports of replay share it. */
 export const MISS_ADVICE: Readonly<Record<keyof typeof MISS_CAUSES, string>> = {
 	compaction: "expected once; compact between two topics rather than within one",
-	pruning: "on purpose: every later request is smaller",
-	edit: "on purpose: every later request is smaller",
+	pruning: "nothing here: every later request is smaller",
+	edit: "nothing here: every later request is smaller",
 	model: "change the model at the start of a session, or right after a compaction",
 	thinking: "choose the thinking level before the first message",
 	setting: "choose settings of the model before the first message",

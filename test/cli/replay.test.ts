@@ -387,7 +387,26 @@ describe("strata replay of a folder", () => {
 		const folder = tempDir();
 		symlinkSync(tempDir(), join(folder, "elsewhere"));
 		symlinkSync(aSession(), join(folder, "linked.jsonl"));
-		expect((await run(folder)).err).toContain("has no .jsonl files in it");
+		const { status, err } = await run(folder);
+		expect(err).toContain("has no .jsonl files in it");
+		expect(status).toBe(3);
+	});
+
+	test("marks the dollars of the demo as made up, in every form", async () => {
+		const folder = tempDir();
+		const writer = new SessionWriter();
+		writer.user("hello");
+		writer.assistant("hi", { input: 5000 }, { provider: "strata-demo", model: "scripted" });
+		const file = writer.save("demo.jsonl", folder);
+		session().save("real.jsonl", folder);
+		const note = "The prices of the demo are made up.";
+		for (const words of [[file], [file, "--all"], [folder], [folder, "--all"]]) {
+			expect((await run(...words)).out, words.join(" ")).toContain(note);
+		}
+		const page = join(folder, "page.html");
+		await run(folder, "--html", page);
+		expect(readFileSync(page, "utf8").split(note)).toHaveLength(3); // in the sum and in the session
+		expect((await run(join(folder, "real.jsonl"))).out).not.toContain(note);
 	});
 });
 

@@ -1,10 +1,10 @@
-import { isDemoModel } from "../../core/demo-model.ts";
 import { counted, money } from "../../text/figures.ts";
 import { MISS_ADVICE, MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 import {
 	copiesNote,
+	madeUpNotes,
 	partName,
 	savedAlreadyNotes,
 	short,
@@ -40,6 +40,7 @@ export function briefFolderText(folder: FolderReport, { shown }: BriefOptions): 
 		`All sessions in ${plainText(file, 500)}`,
 		`${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}`,
 		...comparison(folder.policies),
+		...madeUpNotes(folder.sessions),
 		...unpricedNotes(folder),
 		"",
 		...policyLines(folder.policies, shown),
@@ -54,9 +55,7 @@ export function briefFolderText(folder: FolderReport, { shown }: BriefOptions): 
 function headline(report: ReplayReport): string[] {
 	const models = report.models.map(({ name }) => plainText(name)).join(", ");
 	const sent = `${counted(report.requests, "request")}${copiesNote(report)}`;
-	const isDemo = report.models.some(({ name }) => isDemoModel(name));
-	const note = "The prices of the demo are made up.";
-	return [`${sent} of ${models}`, ...comparison(report.policies), ...(isDemo ? [note] : [])];
+	return [`${sent} of ${models}`, ...comparison(report.policies), ...madeUpNotes([report])];
 }
 
 /** Such as `Prompts cost $37.90. With pi-strata about $20.89: $17.01 (45 %) less.` */

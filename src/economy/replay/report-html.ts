@@ -8,6 +8,7 @@ import type { FolderReport, ReplayReport } from "./report.ts";
 import {
 	clock,
 	copiesNote,
+	madeUpNotes,
 	money,
 	partName,
 	savedAlreadyNotes,
@@ -50,7 +51,7 @@ function folderSection(folder: FolderReport, shown: number): Html {
 ${gist(folder)}<p>${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}.${rest}</p>
 ${failed.length > 0 ? html`<p class="note">${counted(failed.length, "file", "files")} failed:</p>` : ""}
 ${failed.slice(0, MOST_ROWS).map(({ reason }) => html`<p class="note">${plainText(reason, 500)}</p>`)}
-${policyTable(folder)}${notes(unpricedNotes(folder))}</section>`;
+${policyTable(folder)}${notes([...madeUpNotes(sessions), ...unpricedNotes(folder)])}</section>`;
 }
 
 function section(report: ReplayReport): Html {
@@ -62,7 +63,7 @@ ${gist(report)}
 			html`${plainText(model.name)}: ${counted(model.requests, "request")}; a cached read costs ${model.readRatio} and a write ${model.writeRatio} of the input price. `,
 	)}With the cache losses that were billed, replay deviates from the bill by ${percent(check.deviation)}.</p>
 ${notes([...(check.reasons ?? []), ...savedAlreadyNotes(report), ...skippedNotes(report)])}
-${policyTable(report)}${notes(unpricedNotes(report))}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
+${policyTable(report)}${notes([...madeUpNotes([report]), ...unpricedNotes(report)])}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
 }
 
 function notes(lines: readonly string[]): Html[] {

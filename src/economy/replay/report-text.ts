@@ -1,4 +1,5 @@
 import { chunks } from "../../core/chunks.ts";
+import { isDemoModel } from "../../core/demo-model.ts";
 import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
@@ -22,6 +23,7 @@ export function reportText(report: ReplayReport): string[] {
 		...savedAlreadyNotes(report),
 		"",
 		...policyLines(report.policies),
+		...madeUpNotes([report]),
 		...unpricedNotes(report),
 		"",
 		...chartLines(report),
@@ -42,6 +44,7 @@ export function folderText(folder: FolderReport): string[] {
 		`${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}`,
 		"",
 		...policyLines(policies),
+		...madeUpNotes(sessions),
 		...unpricedNotes(folder),
 		...(failed.length > 0 ? ["", "Failed:"] : []),
 		...failed.map(({ reason }) => `  ${plainText(reason, 500)}`),
@@ -247,6 +250,11 @@ export function savedAlreadyNotes({ savedAlready }: ReplayReport): string[] {
 	];
 	const note = `The context was already reduced while the session ran (${done.join(", ")}). Its bill and all policies include these savings.`;
 	return done.length > 0 ? [note] : [];
+}
+
+export function madeUpNotes(reports: readonly Pick<ReplayReport, "models">[]): string[] {
+	const isDemo = reports.some(({ models }) => models.some(({ name }) => isDemoModel(name)));
+	return isDemo ? ["The prices of the demo are made up."] : [];
 }
 
 export function unpricedNotes({ unpriced = 0 }: { readonly unpriced?: number }): string[] {
