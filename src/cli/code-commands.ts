@@ -40,7 +40,7 @@ const ABOUT_ROOT = [
 	"",
 	"The project is the git repository of the current folder, or --root <folder>. Index it once with",
 	"strata index. Paths in --json are relative to the project's root; lines and columns start at 1.",
-	"Answers stop at 16,000 bytes: --max-bytes sets another limit, --all none; --json has everything.",
+	"Answers stop at 16,000 bytes. --max-bytes <n> sets another limit, --all removes it; --json has everything.",
 	"The exit status is 3 if nothing was found.",
 ];
 
