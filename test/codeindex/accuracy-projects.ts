@@ -8,6 +8,8 @@ export interface SampleProject {
 	readonly mistakes?: number;
 	/** References about which TypeScript's type checker contradicts its own search, at most. */
 	readonly disputed?: number;
+	/** Right references to members that TypeScript does not find. */
+	readonly beyond?: readonly string[];
 }
 
 /** Small projects that together cover every way in which names reach other files. */
@@ -357,6 +359,12 @@ export const PROJECTS: Readonly<Record<string, SampleProject>> = {
 		},
 	},
 	"declaration files beside JavaScript": {
+		// TypeScript does not see the members of an object that becomes a prototype.
+		beyond: [
+			"index.d.ts:2:50 (Reader.parse of Reader.js)",
+			"test/index.js:2:36 (Reader.parse of Reader.js)",
+			"Reader.js:2:22 (Reader.parse of index.d.ts)",
+		],
 		// TypeScript's search leaves out names that `require` of a declaration file brings in.
 		disputed: 12,
 		files: {
@@ -393,6 +401,46 @@ export const PROJECTS: Readonly<Record<string, SampleProject>> = {
 			"barrel.mjs": "export * from './page.mjs'; export { Page as Sheet } from './page.mjs';",
 			"test/barrel.mjs":
 				"import { Page, Sheet } from '../barrel.mjs'; new Page(); new Sheet().title();",
+		},
+	},
+	"members that JavaScript assigns": {
+		// TypeScript reports parameters without types and, since it checks JavaScript here, functions with a prototype.
+		mistakes: 7,
+		disputed: 6,
+		files: {
+			"layer.js": [
+				"module.exports = Layer;",
+				"function Layer(path) {",
+				"	this.path = path;",
+				"	this.count = 0;",
+				"}",
+				"Layer.prototype.match = function match(path) { return this.test(path) && this.path === path; };",
+				"Layer.prototype.test = function (path) { this.count = this.count + 1; return path; };",
+				"Layer.create = function (path) { return new Layer(path); };",
+				"Layer.LIMIT = 3;",
+			].join("\n"),
+			"store.js": [
+				"class Store { constructor() { this.size = 0; } }",
+				"Store.prototype.add = function (item) { this.size = item; return this.add; };",
+				"Store.shared = new Store();",
+				"exports.Store = Store;",
+				"const tools = {};",
+				"tools.hammer = function () { return tools.saw; };",
+				"tools.saw = 1;",
+				"exports.tools = tools;",
+			].join("\n"),
+			"user.js": [
+				"const Layer = require('./layer');",
+				"const { Store, tools } = require('./store');",
+				"const layer = new Layer('a');",
+				"layer.match('b'); layer.test('c'); layer.path; layer.count;",
+				"Layer.create('d'); Layer.LIMIT;",
+				"const store = new Store(); store.add(1); store.size; Store.shared;",
+				"tools.hammer(); tools.saw;",
+			].join("\n"),
+			"view.ts":
+				"export function View() { return View.title; }\nView.title = 'a';\nView.render = () => View.title;\n",
+			"main.ts": "import { View } from './view'; View(); View.title; View.render();",
 		},
 	},
 	"paths of tsconfig, per folder, with comments": {

@@ -1,4 +1,5 @@
 import type { Declared, Member, Parameter, SymbolKind, TypeName } from "../facts.ts";
+import type { Assigned } from "./assigned-members.ts";
 import {
 	annotationOf,
 	type ClassNode,
@@ -71,7 +72,8 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 			if (isTyped(facts, one)) facts.undecided.add(value);
 		}
 	}
-	const members = merged(declarations.flatMap((one) => membersOf(top, one.node, owner)));
+	const own = merged(declarations.flatMap((one) => membersOf(top, one.node, owner)));
+	const members = withAssigned(top, own, declarations, owner);
 	const heritage = declarations
 		.flatMap((one) => heritageOf(top, one.node))
 		.filter((type) => type !== undefined);
@@ -97,7 +99,7 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 }
 
 /** Whether a type is written for a variable or, in a comment, for any declaration. */
-function isTyped({ source }: FactsBuilder, { node, from }: Declaration): boolean {
+export function isTyped({ source }: FactsBuilder, { node, from }: Declaration): boolean {
 	if (node.type === "VariableDeclarator" && annotationOf(node.id)) return true;
 	const before = source.slice(0, from).trimEnd();
 	if (!before.endsWith("*/")) return false;
@@ -181,6 +183,56 @@ function mergeMembers(same: readonly Member[]): Member {
 		...(type && { type }),
 		...(inner.length > 0 && { members: inner }),
 	};
+}
+
+/** Adds what statements assign. If an earlier member has that name, it is only written to. */
+function withAssigned(
+	top: Place,
+	own: readonly Member[],
+	declarations: readonly Declaration[],
+	owner: TypeName,
+): Member[] {
+	const { facts } = top;
+	const all = new Map(own.map((one) => [`${one.static} ${one.name}`, one]));
+	const add = (one: Member): boolean => {
+		const name = `${one.static} ${one.name}`;
+		if (all.has(name)) return false;
+		all.set(name, one);
+		return true;
+	};
+	const instance = ownPlace(top, instanceOf(owner));
+	const assigned = facts.assigned.get(owner.binding) ?? [];
+	const maker = makerOf(facts, declarations, assigned);
+	if (maker) {
+		const made = assignedMembers(instance, maker);
+		for (const one of made) add(one);
+		const hasMembers = made.length > 0 || assigned.some((one) => one.ofInstances);
+		if (hasMembers) facts.selves.set(maker, instanceOf(owner) as TypeName);
+	}
+	for (const { key, node, value, ofInstances, type } of assigned) {
+		const place = ofInstances ? instance : top;
+		if (key) {
+			const kind = type ? { symbol: "property" as const, type } : kindOfValue(place, value, 1);
+			const isNew = add(describe(place, { key, node, static: !ofInstances, ...kind }));
+			if (isNew && node.type === "AssignmentExpression") facts.memberTargets.add(node.left);
+		} else if (value?.type === "ObjectExpression") {
+			for (const one of objectMembers(place, value, 1)) add({ ...one, static: !ofInstances });
+		}
+	}
+	return [...all.values()];
+}
+
+/** In JavaScript, a function that makes instances: one with a prototype, or with a name like that of a class. */
+function makerOf(
+	{ isJavaScript }: FactsBuilder,
+	[first, ...others]: readonly Declaration[],
+	assigned: readonly Assigned[],
+): FunctionNode | undefined {
+	if (!isJavaScript || !first || others.length > 0) return undefined;
+	const value = initialOf(first.node) ?? first.node;
+	if (value.type !== "FunctionDeclaration" && value.type !== "FunctionExpression") return undefined;
+	const isMaker = /^[A-Z]/.test(first.id.name) || assigned.some((one) => one.ofInstances);
+	return isMaker ? (value as FunctionNode) : undefined;
 }
 
 const MAX_DEPTH = 3;

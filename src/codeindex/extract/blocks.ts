@@ -132,11 +132,14 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 	const outer = walk.scope.withTypeParameters(node.typeParameters);
 	const self = node.params.find((one) => isNamed(one, "this"));
 	const selfType = self && annotationOf(self);
+	const own = isArrow ? undefined : facts.selves.get(node);
 	const scope = new Scope(outer, {
 		isFunction: true,
 		...(selfType
 			? { self: typeOfAnnotation({ facts, scope: outer }, selfType) ?? null }
-			: !isArrow && !facts.methods.has(node) && { self: null, base: null }),
+			: own
+				? { self: own, base: null }
+				: !isArrow && !facts.methods.has(node) && { self: null, base: null }),
 		isOfExports: !isArrow && !selfType && facts.methodsOfExports.has(node),
 	});
 	if (node.type === "FunctionExpression" && node.id) declareOwnName(walk, scope, node);

@@ -264,7 +264,9 @@ export const expressionVisits: Visits = {
 		const mayBeCommonJs = facts.isJavaScript && !facts.isModule && !facts.commonJs;
 		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) facts.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
-		if (!facts.done.has(node.left)) assign(walk, node.left);
+		if (node.left.type === "MemberExpression" && facts.memberTargets.has(node.left)) {
+			walk.use(node.left.object, "read");
+		} else if (!facts.done.has(node.left)) assign(walk, node.left);
 		walk.visit(node.right);
 	},
 	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument),

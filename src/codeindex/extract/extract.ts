@@ -7,6 +7,7 @@ import {
 import { describeError } from "../../core/errno.ts";
 import type { FileFacts } from "../facts.ts";
 import type { Extent } from "../language.ts";
+import { noteAssignedMembers } from "./assigned-members.ts";
 import type { Of } from "./ast.ts";
 import { describeBindings } from "./bindings.ts";
 import { blockVisits } from "./blocks.ts";
@@ -66,6 +67,7 @@ function extractInto(facts: FactsBuilder, parsed: Parsed, isSkeleton: boolean): 
 			if (facts.isModule) exportStatement(facts, statement);
 			else exportCommonJs(top, statement);
 		}
+		noteAssignedMembers(facts, program.body);
 		describeBindings(facts);
 		if (isSkeleton) return undefined;
 		new Walk(facts, VISITS, reach).visitParts(program);

@@ -10,6 +10,7 @@ import type {
 	SymbolKind,
 	TypeName,
 } from "../facts.ts";
+import type { Assigned } from "./assigned-members.ts";
 import type { Key, Node } from "./ast.ts";
 import { ANY, type LocalName, Scope, TYPE, VALUE } from "./scope.ts";
 
@@ -46,6 +47,12 @@ export class FactsBuilder {
 	readonly methodsOfExports = new Set<Node>();
 	/** Bindings of functions and classes that are exported as values and have names of their own: `module.exports = class A {}`. */
 	readonly ownNames = new Map<Node, number>();
+	/** Members that statements add to a binding. */
+	readonly assigned = new Map<number, Assigned[]>();
+	/** Places where they are declared. */
+	readonly memberTargets = new Set<Node>();
+	/** Type of `this` in functions that are assigned to a member, or that make instances. */
+	readonly selves = new Map<Node, TypeName>();
 	/** Types of declared or exported classes and object literals: `A` for `const A = class {}`. */
 	readonly owners = new Map<Node, TypeName>();
 	readonly entered = new Map<Node, Scope>();

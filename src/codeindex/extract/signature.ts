@@ -44,6 +44,10 @@ export function headEnd(node: Node): number {
 			return node.init ? valueEnd(node.init) : node.end;
 		case "Property":
 			return valueEnd(node.value);
+		case "AssignmentExpression":
+			return node.right.type === "AssignmentExpression"
+				? headEnd(node.right)
+				: valueEnd(node.right);
 		default:
 			return node.end;
 	}

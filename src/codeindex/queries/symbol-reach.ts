@@ -81,10 +81,13 @@ function reachedFrom(reader: IndexReader, whole: ReadonlyMap<FileId, number>): R
 	);
 }
 
-/** Top-level symbols around a line. On one line there can be several. */
+/** Top-level symbols around a line, also by a member that is written elsewhere. On one line there can be several. */
 function bindingAround(bindings: readonly Binding[], line: number): number[] {
 	return bindings.flatMap((one, index) => {
 		if (one.kind !== "declared") return [];
-		return one.at[0] <= line && line <= one.endLine ? [index] : [];
+		const isAround = [one, ...(one.members ?? [])].some(({ at, endLine }) => {
+			return at[0] <= line && line <= endLine;
+		});
+		return isAround ? [index] : [];
 	});
 }

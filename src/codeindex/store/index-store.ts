@@ -254,6 +254,8 @@ export const migrations: Migration[] = [
 	empty,
 	// Attributes of JSX, keys of typed literals and of indexed types, and patterns in lists count as accesses.
 	empty,
+	// Adds members that statements of JavaScript assign.
+	empty,
 ];
 
 /**

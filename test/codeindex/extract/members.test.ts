@@ -66,6 +66,71 @@ describe("members", () => {
 		expect(accesses(facts)).toEqual(["A > x: read"]);
 	});
 
+	test("of JavaScript functions, classes and objects: what statements assign, with comments and the value's extent", () => {
+		const facts = extractFacts(
+			"a.js",
+			`function Layer(path) { this.path = path; }
+/** Whether it matches. More. */
+Layer.prototype.match = function match(path) {
+	return this.test(path);
+};
+Layer.create = Layer.make = function () { return new Layer(); };
+Layer.prototype.match = null;
+const app = exports = module.exports = Object.create(base);
+app.use = function use(fn) { return this.get(fn); };
+app.get = (a) => a;
+class K { m() {} }
+K.prototype.n = function () { this.m(); };
+Object.assign(K.prototype, { o() {} });
+Object.defineProperty(K, "p", { value: 1 });
+query.fn = 1;
+function query() {}
+query.each = query.prototype = { one() {}, two: 2 };
+exports.Cache = function () { this.size = 1; };
+exports.Cache.prototype.clear = function () { return this.size; };`,
+		);
+		const layer = membersOf(facts, "Layer");
+		expect(brief(layer)).toEqual([
+			"property path",
+			"method match",
+			"static method create",
+			"static method make",
+		]);
+		expect(layer[1]).toMatchObject({
+			at: [3, 17],
+			endLine: 5,
+			signature: "Layer.prototype.match = function match(path)",
+			doc: "Whether it matches.",
+		});
+		expect(brief(membersOf(facts, "app"))).toEqual(["static method use", "static method get"]);
+		expect(brief(membersOf(facts, "K"))).toEqual([
+			...["method m", "method n", "method o", "static property p"],
+		]);
+		expect(brief(membersOf(facts, "query"))).toEqual([
+			...["static property fn", "static property each", "method one", "property two"],
+		]);
+		expect(brief(membersOf(facts, "Cache"))).toEqual(["property size", "method clear"]);
+		expect(accesses(facts)).toEqual(
+			expect.arrayContaining(["Layer > test: call", "app itself > get: call", "K > m: call"]),
+		);
+	});
+
+	test("of what is not made in the file, or has a written type, are not declared by an assignment", () => {
+		const source = `import { a } from "./a"; a.x = 1; let b; b.x = 1; const c = new Map(); c.x = 1; process.x = 1;
+/** @type {Config} */
+const d = {}; d.x = 1; const e = {}; e.__proto__ = a;`;
+		const facts = extractFacts("a.js", source);
+		for (const name of ["a", "b", "c", "d", "e"]) expect(membersOf(facts, name)).toEqual([]);
+		const typed = extractFacts(
+			"a.ts",
+			"class A { static x: number } A.x = 1; const o = { y: 1 }; o.y = 2; const F: Fn = () => 1; F.z = 1; function G() {} G.w = 1;",
+		);
+		expect(brief(membersOf(typed, "A"))).toEqual(["static property x"]);
+		expect(brief(membersOf(typed, "o"))).toEqual(["static property y"]);
+		expect(brief(membersOf(typed, "F"))).toEqual([]);
+		expect(brief(membersOf(typed, "G"))).toEqual(["static property w"]);
+	});
+
 	test("types are noted for variables, functions, fields and methods", () => {
 		const facts = extractFacts(
 			"a.ts",
