@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Later } from "../../core/later.ts";
 import {
@@ -99,9 +100,10 @@ export class Engine {
 		this.#options = options;
 		this.#now = now;
 		this.#clock = clock;
-		const startMs = now();
 		let anonymous = 0;
-		this.#anonymousId = () => `anon:${startMs}:${++anonymous}`;
+		// Several servers may start at once, and a clock may be set back.
+		const engineId = randomUUID();
+		this.#anonymousId = () => `anon:${engineId}:${++anonymous}`;
 		this.#knownCommands = new KnownCommands(journal, memory, now);
 		const parts = { journal, knownCommands: this.#knownCommands, now, clock };
 		this.#replies = new Replies({

@@ -94,8 +94,14 @@ describe("admission", () => {
 		const harness = createHarness({ now: () => 5 });
 		const client = harness.client();
 		await harness.send(client, { type: "list_sessions" }, { type: "list_sessions" });
-		expect(phases(client, "anon:5:1")).toEqual(["accepted", "started", "finished"]);
-		expect(phases(client, "anon:5:2")).toEqual(["accepted", "started", "finished"]);
+		const ids = [...new Set(client.frames.flatMap(({ data }) => data?.commandId ?? []))];
+		expect(ids.map((id) => id.replace(/:.*:/, ":"))).toEqual(["anon:1", "anon:2"]);
+		for (const id of ids) expect(phases(client, id)).toEqual(["accepted", "started", "finished"]);
+		// Servers that start at the same moment share a journal.
+		const other = createHarness({ now: () => 5 });
+		const stranger = other.client();
+		await other.send(stranger, { type: "list_sessions" });
+		expect(ids).not.toContain(stranger.frames.find(({ data }) => data?.commandId)?.data?.commandId);
 		const responses = client.frames.filter(({ type }) => type === "response");
 		expect(responses.map((frame) => "id" in frame)).toEqual([false, false]);
 	});

@@ -12,7 +12,7 @@ import {
 	type TakenSession,
 	takeSessions,
 } from "./claims.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, DatabaseTimeout } from "./connection.ts";
 import type { Held, HeldSessions } from "./held.ts";
 import type { Lease } from "./lease.ts";
 
@@ -119,8 +119,18 @@ export class Claiming {
 		this.#isScheduled = false;
 		while (this.#requests.length > 0) {
 			const requests = this.#requests.splice(0, MAX_REQUESTS);
-			this.#options.connection
-				.run((client) => this.#claimAll(client, requests))
+			const { connection, node } = this.#options;
+			let asked: Node | undefined;
+			connection
+				.run((client) => {
+					asked = node();
+					return this.#claimAll(client, asked, requests);
+				})
+				.then((answer) => {
+					// The others gave this server up meanwhile: what it took is free again.
+					if (node().id !== asked?.id) throw new DatabaseTimeout();
+					return answer;
+				})
 				.then(
 					(answer) => {
 						// Only here: after a timeout, no caller knows of a session that was taken.
@@ -138,9 +148,10 @@ export class Claiming {
 
 	async #claimAll(
 		client: ClientBase,
+		node: Node,
 		requests: readonly Request[],
 	): Promise<{ claims: Claim[]; taken: Held[] }> {
-		const { node, now } = this.#options;
+		const { now } = this.#options;
 		const found = await lookAt(
 			client,
 			requests.map(({ name }) => name),
@@ -148,10 +159,10 @@ export class Claiming {
 		const steps = requests.map((request, index) => this.#stepFor(request, found[index]));
 		if (steps.some((step) => step.kind === "take" && step.buries)) await buryExpired(client, now());
 		const heads = steps.flatMap((step) => (step.kind === "take" ? step.head : []));
-		const taken = await takeSessions(client, node(), heads, now());
+		const taken = await takeSessions(client, node, heads, now());
 		for (const { isOwn } of taken.values()) if (!isOwn) this.taken++;
 		const names = requests.flatMap(({ name }, n) => (steps[n]?.kind === "reserve" ? name : []));
-		const reserved = await reserveNames(client, node(), names);
+		const reserved = await reserveNames(client, node, names);
 		const isReserved = new Set(reserved.map(streamKey));
 		const claims = requests.map(({ name }, index): Claim => {
 			const step = steps[index] as Step;

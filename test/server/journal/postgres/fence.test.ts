@@ -4,10 +4,12 @@ import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { AlreadyKnown, SessionLost } from "../../../../src/server/journal/journal.ts";
-import { reserveNames } from "../../../../src/server/journal/postgres/claims.ts";
+import { Claiming } from "../../../../src/server/journal/postgres/claiming.ts";
+import { register, reserveNames } from "../../../../src/server/journal/postgres/claims.ts";
 import { Connection } from "../../../../src/server/journal/postgres/connection.ts";
 import { sweepStep } from "../../../../src/server/journal/postgres/database-retention.ts";
 import { parseDatabaseUrl } from "../../../../src/server/journal/postgres/database-url.ts";
+import { HeldSessions, newId } from "../../../../src/server/journal/postgres/held.ts";
 import {
 	migrate,
 	NewerSchema,
@@ -185,6 +187,37 @@ describe.runIf(postgresPrograms)(
 			await vi.waitFor(async () => {
 				expect(await b.claim(name)).toMatchObject({ kind: "held" });
 			}, PATIENCE);
+		});
+
+		test("that was claimed by a server which was given up before it knew is not held", async () => {
+			const { url, a } = await twoServers();
+			await a.release([name]);
+			const connection = new Connection({
+				address: parseDatabaseUrl(url),
+				name: "test",
+				timeoutMs: 60_000,
+			});
+			atEnd(() => connection.close());
+			let node = { id: newId(), home: "c", address: "ws://c/" };
+			await connection.run((client) => register(client, node, 60_000));
+			const held = new HeldSessions();
+			const claiming = new Claiming({
+				connection: {
+					run: async (work: (client: pg.Client) => Promise<unknown>) => {
+						const answer = await connection.run((client) => work(client as pg.Client));
+						node = { ...node, id: newId() };
+						return answer;
+					},
+				} as unknown as Connection,
+				held,
+				lease: a.lease,
+				node: () => node,
+				now: Date.now,
+			});
+			await expect(claiming.claim(name, {})).rejects.toThrow("does not answer");
+			const other = { ...name, sessionId: "t" };
+			await expect(claiming.claim(other, { create: true })).rejects.toThrow("does not answer");
+			expect(held.all()).toEqual([]);
 		});
 
 		test("is held by no transaction of a server that does not go on with it", async () => {
