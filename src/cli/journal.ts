@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { configuredFolder } from "../core/places.ts";
 import {
 	homeOf,
@@ -32,6 +34,7 @@ export const journal: Command = {
 			named === undefined
 				? serverFolder(terminal.env)
 				: configuredFolder(String(named), terminal.cwd);
+		if (!existsSync(join(dataDir, "journal.db"))) throw noJournal(dataDir);
 		const lock = await lockDataFolder(dataDir);
 		try {
 			const home = await homeOf(dataDir);
@@ -52,3 +55,9 @@ export const journal: Command = {
 		}
 	},
 };
+
+function noJournal(dataDir: string): Error {
+	return new Error(
+		`there is no journal.db in ${dataDir}; name the data folder of the server with --data-dir`,
+	);
+}

@@ -1,5 +1,5 @@
 import { normalizedOrigin } from "../core/http-access.ts";
-import { isLoopback } from "../core/loopback.ts";
+import { isEveryAddress, isLoopback } from "../core/loopback.ts";
 import type { DatabaseAddress } from "./journal/postgres/database-url.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
@@ -70,5 +70,27 @@ export function checkedOptions(options: ServerOptions): ServerOptions {
 			);
 		}
 	}
+	if (options.database) checkAdvertised(options.database.advertise, listen);
 	return { ...options, origins: options.origins.map(normalizedOrigin) };
+}
+
+const EXAMPLE = "--advertise wss://one.example.org:3141/";
+
+/** Other servers and their clients use this address. */
+function checkAdvertised(given: string | undefined, listen: ServerOptions["listen"]): void {
+	if (given === undefined) {
+		if (!listen || !isEveryAddress(listen.host)) return;
+		throw new Error(
+			`other servers cannot reach this one at ${listen.host}; name its address, as in ${EXAMPLE}`,
+		);
+	}
+	const url = /^(ws|http)s?:\/\//.test(given) && URL.canParse(given) ? new URL(given) : undefined;
+	if (!url || isEveryAddress(url.hostname)) {
+		throw new Error(
+			`--advertise must be an address that other servers can reach, as in ${EXAMPLE}; got "${given}"`,
+		);
+	}
+	if (url.username !== "" || url.password !== "") {
+		throw new Error(`--advertise must have no user and no password, as in ${EXAMPLE}`);
+	}
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -96,9 +96,28 @@ describe("strata without a database", { tags: "slow" }, () => {
 		});
 		expect(serve.code).toBe(1);
 		expect(serve.stderr).toContain("cannot use the database 127.0.0.1:1/name");
+		const list = await strata(["tokens", "list"], {
+			STRATA_DATABASE: "postgres://user:secret-word@127.0.0.1:1/name",
+		});
+		expect(list.code).toBe(1);
+		expect(list.stderr).toBe(
+			"strata tokens: cannot use the database 127.0.0.1:1/name: the database cannot be reached (ECONNREFUSED)\n",
+		);
+		const authority = await strata(["tokens", "list"], {
+			STRATA_DATABASE: "postgres://user:secret-word@127.0.0.1:1/name?sslrootcert=/no/ca.pem",
+		});
+		expect(authority.stderr).toContain("the file /no/ca.pem cannot be read (ENOENT)");
+		const folder = tempDir();
+		const journal = await strata(["journal", "migrate", "--data-dir", folder], {
+			STRATA_DATABASE: "postgres://user:secret-word@127.0.0.1:1/name",
+		});
+		expect(journal.stderr).toContain(`there is no journal.db in ${folder}`);
+		expect(readdirSync(folder)).toEqual([]);
 		const flag = await strata(["serve", "--database", "postgres://user:secret-word@h/name"]);
 		expect(flag.code).toBe(2);
-		const all = [none, away, serve, flag].map(({ stdout, stderr }) => stdout + stderr).join("");
+		const all = [none, away, serve, list, authority, journal, flag]
+			.map(({ stdout, stderr }) => stdout + stderr)
+			.join("");
 		expect(all).not.toContain("secret-word");
 	});
 

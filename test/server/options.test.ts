@@ -33,6 +33,12 @@ describe("options of a server", () => {
 			{ listen: at("box.lan"), auth: "none" },
 			"--auth none is allowed only for loopback",
 		],
+		["a database and an address for others", shared("wss://one.example.org:3141/"), undefined],
+		["a database and loopback", shared(undefined, "127.0.0.1"), undefined],
+		["a database and no address for others", shared(), "cannot reach this one at 0.0.0.0"],
+		["an address for others that is none", shared("one:3141"), 'got "one:3141"'],
+		["one that leads nowhere", shared("wss://[::]:3141/"), "--advertise must be an address"],
+		["one with a password", shared("wss://ann:secret-word@one/"), "no user and no password"],
 		["a wrong origin", { listen: at("127.0.0.1"), origins: ["*"] }, 'origin "*"'],
 	])("%s", (_name, options, fault) => {
 		const check = () => checkedOptions({ ...base, ...options });
@@ -62,6 +68,12 @@ describe("limits", () => {
 		expect(() => limitsFrom([assignment])).toThrow(fault);
 	});
 });
+
+function shared(advertise?: string, host = "0.0.0.0"): Partial<ServerOptions> {
+	const address = { url: "postgres://h/d", description: "h/d" };
+	const database = { address, ...(advertise !== undefined && { advertise }) };
+	return { listen: { ...at(host), tls: TLS }, database };
+}
 
 function at(host: string) {
 	return { host, port: 0 };

@@ -34,6 +34,8 @@ interface LinksOptions {
 }
 
 const HANDSHAKE_MS = 5_000;
+/** Characters of another server's reason that are shown. */
+const MAX_REFUSAL = 200;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 /** The server with the larger id waits this long for the other one. */
@@ -180,6 +182,9 @@ export class Links {
 		const timer = setTimeout(() => fail("no answer"), 2 * HANDSHAKE_MS);
 		ws.on("error", (error) => fail(error.message));
 		ws.on("close", () => fail(""));
+		ws.on("unexpected-response", (_, response) => {
+			readRefusal(response).then(fail, () => fail(""));
+		});
 		ws.on("upgrade", (response) => {
 			socket = response.socket;
 		});
@@ -241,6 +246,20 @@ function linkUrl(address: string): string {
 	url.search = "";
 	url.hash = "";
 	return url.href;
+}
+
+/** The other server says why it refuses. What stands there instead, such as a proxy, may say anything. */
+async function readRefusal(response: IncomingMessage): Promise<string> {
+	let text = "";
+	for await (const chunk of response.setEncoding("utf8")) {
+		text += chunk;
+		if (text.length > MAX_REFUSAL) break;
+	}
+	const why = text
+		.slice(0, MAX_REFUSAL)
+		.replaceAll(/[^\x20-\x7e]+/g, " ")
+		.trim();
+	return `it answers ${response.statusCode}: ${why}`;
 }
 
 function challengeIn(text: string): Challenge | undefined {

@@ -115,9 +115,19 @@ test.each(["hang", "hang in", "hang out"] as const)(
 test("a server without the secret gets no link", { tags: "slow" }, async () => {
 	const [a, b] = [await startNode("a"), await startNode("b", { secret: "some other secret" })];
 	meet(a, b);
-	await vi.waitFor(() => expect(a.warnings.join()).toContain("401"), PATIENCE);
+	const why = "it answers 401: the cluster secret is missing or wrong";
+	await vi.waitFor(() => expect(a.warnings.join()).toContain(why), PATIENCE);
 	expect([a.opened, b.opened]).toEqual([[], []]);
 	expect(a.warnings.join()).not.toContain("one secret");
+});
+
+test("two servers that advertise one address are named in a warning", {
+	tags: "slow",
+}, async () => {
+	const [a, b] = [await startNode("a"), await startNode("b")];
+	a.links.update([a.peer, { id: "c", address: b.peer.address }]);
+	const why = `cannot link to ${b.peer.address}: it answers 409: this address belongs to another server now`;
+	await vi.waitFor(() => expect(a.warnings).toEqual([why]), PATIENCE);
 });
 
 test("a recorded knock opens nothing: the challenge must be answered", async () => {

@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import { databaseRefusal } from "./database-refusal.ts";
+import { reasonOf } from "./database-refusal.ts";
 import type { DatabaseAddress } from "./database-url.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { withDatabase } from "./token-table.ts";
@@ -33,8 +33,8 @@ export async function checkDatabase(address: DatabaseAddress): Promise<DatabaseF
 		const findings = await withDatabase(address, findingsOf, TIMEOUT_MS);
 		return [{ ...reached, ok: true, note: address.description }, ...findings];
 	} catch (error) {
-		const note = `${address.description}: ${databaseRefusal(error).why}`;
-		return [{ ...reached, ok: false, note }];
+		const cause = error instanceof Error ? (error.cause ?? error) : error;
+		return [{ ...reached, ok: false, note: `${address.description}: ${reasonOf(cause)}` }];
 	}
 }
 

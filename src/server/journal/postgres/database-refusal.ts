@@ -26,12 +26,25 @@ export function databaseRefusal(error: unknown): Refusal {
 	);
 }
 
-/** Why a server cannot start. */
+/** Why a server cannot start, or a command cannot do its work. */
 export function unusable({ description }: DatabaseAddress, error: unknown): Error {
+	return new Error(`cannot use the database ${description}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** For the operator: what the database or the system calls it, too. */
+export function reasonOf(error: unknown): string {
 	const { why } = databaseRefusal(error);
-	const code = property(error, "code");
-	const reason = typeof code !== "string" || why.includes(code) ? why : `${why} (${code})`;
-	return new Error(`cannot use the database ${description}: ${reason}`, { cause: error });
+	const [code, path] = [property(error, "code"), property(error, "path")];
+	if (typeof code !== "string" || why.includes(code)) return why;
+	// A certificate that the address names.
+	if (property(error, "syscall") === "open") return `the file ${path} cannot be read (${code})`;
+	return `${why} (${code})`;
+}
+
+/** Whether the error is about the database, not about what it was asked for. */
+export function isAboutDatabase(error: unknown): boolean {
+	const isOurs = error instanceof DatabaseTimeout || error instanceof NotPrimary;
+	return isOurs || isAboutTls(error) || typeof property(error, "code") === "string";
 }
 
 /** SQLSTATE, or `undefined` if the error did not come from the database. */

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
@@ -29,7 +28,6 @@ export async function importJournal(
 	{ dataDir, home }: { dataDir: string; home: string },
 ): Promise<Imported> {
 	const path = join(dataDir, "journal.db");
-	if (!existsSync(path)) throw new Error(`there is no journal in ${dataDir}`);
 	const opened = await openForReading(path);
 	if (opened.kind !== "open") throw new Error(`cannot read ${path}: ${opened.message}`);
 	const { database } = opened;

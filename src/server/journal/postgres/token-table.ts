@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { ClientBase } from "pg";
 import { Connection } from "./connection.ts";
-import { unusable } from "./database-refusal.ts";
+import { isAboutDatabase, unusable } from "./database-refusal.ts";
 import type { DatabaseAddress } from "./database-url.ts";
 import { migrate, schemaVersion } from "./schema.ts";
 
@@ -19,6 +19,7 @@ const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 const REFRESH_MS = 2_000;
 const TIMEOUT_MS = 5_000;
 
+/** Rejects with an error that names the database, if it is about that. */
 export async function withDatabase<T>(
 	address: DatabaseAddress,
 	work: (client: ClientBase) => Promise<T>,
@@ -27,6 +28,8 @@ export async function withDatabase<T>(
 	const connection = new Connection({ address, name: "command", timeoutMs });
 	try {
 		return await connection.run(work, timeoutMs);
+	} catch (error) {
+		throw isAboutDatabase(error) ? unusable(address, error) : error;
 	} finally {
 		await connection.close();
 	}
