@@ -195,10 +195,10 @@ async function openBackend(
 	const guard = startToolGuard();
 	const sampleProjects = join(realOrGiven(dataDir), "demo", "projects");
 	const clustering = options.database && (await import("./cluster/index.ts"));
-	const membership =
+	const member =
 		options.database &&
 		clustering &&
-		new clustering.Membership(options.database, {
+		new clustering.ClusterMember(options.database, {
 			maxSessions: limits.maxSessions,
 			sampleProjects,
 		});
@@ -206,8 +206,8 @@ async function openBackend(
 		onRenewed(leftMs) {
 			if (options.database?.sharesWorkspaces) guard.setDeadline(leftMs);
 		},
-		about: () => membership?.about() ?? "{}",
-		onNodes: (nodes) => membership?.onNodes(nodes),
+		about: () => member?.about() ?? "{}",
+		onNodes: (nodes) => member?.onNodes(nodes),
 	}).catch((error: unknown) => {
 		guard.dismiss();
 		throw error;
@@ -238,7 +238,7 @@ async function openBackend(
 			agentDir,
 			cwd,
 			modelRuntime: models.modelRuntime,
-			startFolder: membership ? membership.startFolder(options.startFolder) : options.startFolder,
+			startFolder: member ? member.startFolder(options.startFolder) : options.startFolder,
 			...(models.isDemo && { newFolder: projects.make, sampleProjects: projects.folder }),
 			async releaseFolders(left, inUse) {
 				const parked = await parkedProjects().catch(() => undefined);
@@ -297,7 +297,7 @@ async function openBackend(
 			journal,
 			handlers,
 			onAnsweredAgain: attachments.attachAgain,
-			accepts: (record) => membership?.accepts(record) ?? existsSync(record.cwd),
+			accepts: (record) => member?.accepts(record) ?? existsSync(record.cwd),
 			...(shared && { mayAnswer: () => shared.lease.isValid }),
 			onClaimed(record, { isCutOff, isOwn = false }) {
 				sessions.hold(record, isOwn);
@@ -317,9 +317,9 @@ async function openBackend(
 			streams.unsubscribeAll(client);
 			traffic.unsubscribe(client);
 		};
-		if (membership && shared) {
-			membership.count = () => sessions.count();
-			cluster = await membership.join(shared, {
+		if (member && shared) {
+			member.count = () => sessions.count();
+			cluster = await member.join(shared, {
 				engine,
 				streams,
 				journal,
@@ -366,8 +366,8 @@ async function openBackend(
 			/** Refuses new commands, and waits for those in flight. Sessions go to other servers as they become free. */
 			async drain(reason: string): Promise<void> {
 				const ended = engine.shutdown(reason, limits.drainMs);
-				if (!clustering || !membership || !shared || !cluster) return ended;
-				membership.leave(shared);
+				if (!clustering || !member || !shared || !cluster) return ended;
+				member.leave(shared);
 				const parts = { engine, sessions, streams, journal, cluster };
 				await Promise.all([ended, clustering.handOver(limits.drainMs, parts)]);
 			},

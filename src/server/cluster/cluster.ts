@@ -3,17 +3,17 @@ import type { Duplex } from "node:stream";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type Client, Message } from "../engine/message.ts";
-import type { Moved } from "../engine/outcome.ts";
 import type { Journal, StreamName } from "../journal/journal.ts";
 import type { ServerLimits } from "../limits.ts";
 import type { Streams } from "../streams/streams.ts";
+import type { Located } from "./find-place.ts";
 import { FollowedStreams } from "./followed-streams.ts";
+import type { FrameHeads, FrameKind, Interest } from "./frames.ts";
 import type { Link, LinkLimits } from "./link.ts";
 import { Links } from "./links.ts";
 import type { Server } from "./placement.ts";
-import type { Located } from "./placing.ts";
 import { Router } from "./router.ts";
-import { type CommandHead, ServedLink } from "./served-link.ts";
+import { ServedLink } from "./served-link.ts";
 
 export interface ClusterOptions {
 	readonly engine: Engine;
@@ -42,6 +42,10 @@ const PINGS = 10;
 const CHARACTER_BYTES = 3;
 const ASK_MS = 2_000;
 
+type FrameReceivers = {
+	readonly [Kind in FrameKind]: (head: FrameHeads[Kind], body: string) => void;
+};
+
 /** This server among the others: links, the router for its clients, and what the others' clients want of it. */
 export class Cluster {
 	readonly router: Router;
@@ -50,7 +54,7 @@ export class Cluster {
 	readonly #followed: FollowedStreams;
 	readonly #clients = new Map<string, Client>();
 	readonly #byPrincipal = new Map<string, Set<Client>>();
-	readonly #interests = new Map<string, "all" | "notices">();
+	readonly #interests = new Map<string, Interest>();
 	readonly #followers = new Map<string, Client>();
 	#servers: readonly Server[] = [];
 
@@ -100,10 +104,10 @@ export class Cluster {
 		this.#followed.leave(name);
 	}
 
-	/** Tells the others that these sessions are free. */
+	/** Announces to the other servers that these sessions are free. */
 	announceReleased(names: readonly StreamName[]): void {
-		const list = names.map(({ principal, sessionId }) => [principal, sessionId]);
-		for (const link of this.#links.all()) link.send("h", list);
+		const list = names.map(({ principal, sessionId }) => [principal, sessionId] as const);
+		for (const link of this.#links.all()) link.send("released", list);
 	}
 
 	/** A client has chosen other lifecycle events. */
@@ -164,7 +168,7 @@ export class Cluster {
 		const served = new ServedLink({ link, engine, streams, maxFrameBytes, mayActFor, onEnd });
 		const receivers = this.#receivers(link, served);
 		link.start({
-			onFrame: (kind, head, body) => receivers[kind]?.(head as never, body),
+			onFrame: (kind, head, body) => receivers[kind](head as never, body),
 			onClose: () => {
 				this.#links.remove(link);
 				served.close();
@@ -172,45 +176,43 @@ export class Cluster {
 				this.#followed.onLinkClosed(link);
 			},
 		});
-		for (const [principal, level] of this.#interests) link.send("i", [principal, level]);
-		// It has just come: sessions can be placed there.
+		for (const [principal, level] of this.#interests) link.send("interest", [principal, level]);
+		// A server that is new: sessions can be placed there.
 		if (!this.#servers.some(({ id }) => id === link.peer)) this.#options.refresh();
 		this.router.onLink();
 	}
 
 	/** What each kind of frame does. Only servers with the secret get here, and they have the same version. */
-	#receivers(link: Link, served: ServedLink): Record<string, (head: never, body: string) => void> {
+	#receivers(link: Link, served: ServedLink): FrameReceivers {
 		const { router } = this;
 		const followed = this.#followed;
 		return {
-			// of the other server's clients
-			c: (head: CommandHead, command) => served.onCommand(head, command),
-			g: ([id, principal]: [string, string]) => served.onClientGone(id, principal),
-			u: (handle: number) => served.onStreamUnwanted(handle),
-			i: ([principal, level]: [string, "all" | "notices" | "none"]) =>
-				served.onInterest(principal, level),
-			// for clients of this one
-			r: (number: number, response) => router.onResponse(link, number, response),
-			m: ([number, why]: [number, Moved]) => router.onMoved(link, number, why),
-			x: ([id, principal]: [string, string], message) =>
+			// From clients of the other server.
+			command: (head, command) => served.onCommand(head, command),
+			clientGone: ([id, principal]) => served.onClientGone(id, principal),
+			unsubscribe: (handle) => served.onUnsubscribe(handle),
+			interest: ([principal, level]) => served.onInterest(principal, level),
+			// For clients of this server.
+			response: (number, response) => router.onResponse(link, number, response),
+			moved: ([number, why]) => router.onMoved(link, number, why),
+			message: ([id, principal], message) =>
 				this.#client(id, principal)?.send(Message.fromJson(message)),
-			v: ([id, principal, lifecycle]: [string, string, Client["lifecycle"]]) => {
+			lifecycle: ([id, principal, lifecycle]) => {
 				const client = this.#client(id, principal);
 				if (client) client.lifecycle = lifecycle;
 				this.#updateInterest(principal);
 			},
-			b: ([principal, kind]: [string, "lifecycle" | "notice"], message) =>
+			notice: ([principal, kind], message) =>
 				this.#options.engine.passOn(principal, Message.fromJson(message), kind),
-			s: ([handle, principal, sessionId, seq]: [number, string, string, number]) =>
+			stream: ([handle, principal, sessionId, seq]) =>
 				followed.onStream(link, handle, { principal, sessionId }, seq),
-			e: ([handle, seq, isGap]: [number, number | null, number], event) =>
-				followed.onEvent(link, handle, seq, isGap === 1, event),
-			a: ([id, principal, sessionId, after]: [string, string, string, number]) =>
+			event: ([handle, seq, isGap], event) =>
+				followed.onEvent(link, { handle, seq, isGap: isGap === 1 }, event),
+			attach: ([id, principal, sessionId, after]) =>
 				followed.onAttach(id, { principal, sessionId }, after),
-			d: ([id, principal, sessionId]: [string, string, string]) =>
-				followed.onDetach(id, { principal, sessionId }),
-			o: (handle: number) => followed.onLost(link, handle),
-			h: (names: readonly [string, string][]) =>
+			detach: ([id, principal, sessionId]) => followed.onDetach(id, { principal, sessionId }),
+			streamLost: (handle) => followed.onLost(link, handle),
+			released: (names) =>
 				router.onReleased(
 					link,
 					names.map(([principal, sessionId]) => ({ principal, sessionId })),
@@ -230,7 +232,7 @@ export class Cluster {
 			all.delete(client);
 			this.#clients.delete(id);
 			if (all.size === 0) this.#byPrincipal.delete(principal);
-			for (const link of this.#links.all()) link.send("g", [id, principal]);
+			for (const link of this.#links.all()) link.send("clientGone", [id, principal]);
 		} else {
 			all.add(client);
 			this.#clients.set(id, client);
@@ -246,7 +248,7 @@ export class Cluster {
 		if (this.#interests.get(principal) === level) return;
 		if (level) this.#interests.set(principal, level);
 		else this.#interests.delete(principal);
-		for (const link of this.#links.all()) link.send("i", [principal, level ?? "none"]);
+		for (const link of this.#links.all()) link.send("interest", [principal, level ?? "none"]);
 	}
 }
 

@@ -23,6 +23,13 @@ interface Followed {
 	readonly handle: number;
 }
 
+interface FollowedEvent {
+	readonly handle: number;
+	/** Absent for what is only shown. */
+	readonly seq: number | null;
+	readonly isGap: boolean;
+}
+
 const RETRY_MS = 500;
 
 /** Streams of other servers that clients of this one subscribe to: one subscription for all of them. */
@@ -45,7 +52,7 @@ export class FollowedStreams {
 		this.#options.streams.follow(name, seq);
 	}
 
-	onEvent(link: Link, handle: number, seq: number | null, isGap: boolean, json: string): void {
+	onEvent(link: Link, { handle, seq, isGap }: FollowedEvent, json: string): void {
 		const followed = this.#byHandle.get(handleKey(link, handle));
 		if (!followed) return;
 		this.#options.streams.pass(followed.name, Message.fromJson(json), seq ?? undefined, isGap);
@@ -89,7 +96,7 @@ export class FollowedStreams {
 		if (!followed) return;
 		this.#forget(followed);
 		this.#options.streams.forget(name);
-		followed.link.send("u", followed.handle);
+		followed.link.send("unsubscribe", followed.handle);
 	}
 
 	/** Subscribes this server, wherever the session is or will be. */

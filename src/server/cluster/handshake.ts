@@ -4,7 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 export const LINK_VERSION = 1;
 
 /** What a dialing server sends as headers of its request. */
-interface Knock {
+interface Hello {
 	readonly version: number;
 	/** The dialing server's id. */
 	readonly from: string;
@@ -27,25 +27,25 @@ function newNonce(): string {
 }
 
 /** Proves that the dialing server has the secret, before anything is read from it. */
-export function createKnock(secret: string, from: string, to: string): Knock {
+export function createHello(secret: string, from: string, to: string): Hello {
 	const nonce = newNonce();
 	return {
 		version: LINK_VERSION,
 		from,
 		to,
 		nonce,
-		proof: proofOf(secret, "knock", from, to, nonce, ""),
+		proof: proofOf(secret, "hello", from, to, nonce, ""),
 	};
 }
 
-export function knockHeaders(knock: Knock): Record<string, string> {
+export function helloHeaders(hello: Hello): Record<string, string> {
 	return Object.fromEntries(
-		Object.entries(HEADERS).map(([field, header]) => [header, String(knock[field as keyof Knock])]),
+		Object.entries(HEADERS).map(([field, header]) => [header, String(hello[field as keyof Hello])]),
 	);
 }
 
-type Knocked =
-	| { readonly ok: true; readonly knock: Knock }
+type ReadHello =
+	| { readonly ok: true; readonly hello: Hello }
 	| {
 			readonly ok: false;
 			readonly status: "401 Unauthorized" | "409 Conflict";
@@ -53,15 +53,15 @@ type Knocked =
 	  };
 
 /** Whether to let the sender in. Reasons contain no part of the secret. */
-export function readKnock(
+export function readHello(
 	headers: Readonly<Record<string, string | string[] | undefined>>,
 	secret: string,
 	self: string,
-): Knocked {
+): ReadHello {
 	const field = (name: keyof typeof HEADERS) => String(headers[HEADERS[name]] ?? "");
 	const [from, to, nonce, proof] = [field("from"), field("to"), field("nonce"), field("proof")];
 	const version = Number(field("version"));
-	if (!isSame(proof, proofOf(secret, "knock", from, to, nonce, ""))) {
+	if (!isSame(proof, proofOf(secret, "hello", from, to, nonce, ""))) {
 		return { ok: false, status: "401 Unauthorized", why: "the cluster secret is missing or wrong" };
 	}
 	if (version !== LINK_VERSION) {
@@ -71,16 +71,16 @@ export function readKnock(
 	if (to !== self) {
 		return { ok: false, status: "409 Conflict", why: "this address belongs to another server now" };
 	}
-	return { ok: true, knock: { version, from, to, nonce, proof } };
+	return { ok: true, hello: { version, from, to, nonce, proof } };
 }
 
-/** Sent by the accepting server. Its nonce makes a recorded knock useless. */
+/** Sent by the accepting server. Its nonce makes a recorded hello useless. */
 export interface Challenge {
 	readonly nonce: string;
 	readonly proof: string;
 }
 
-export function createChallenge(secret: string, { from, to, nonce }: Knock): Challenge {
+export function createChallenge(secret: string, { from, to, nonce }: Hello): Challenge {
 	const own = newNonce();
 	return { nonce: own, proof: proofOf(secret, "accept", from, to, nonce, own) };
 }
@@ -88,7 +88,7 @@ export function createChallenge(secret: string, { from, to, nonce }: Knock): Cha
 /** The dialing server's last word, or `undefined` if the other side does not have the secret. */
 export function answerChallenge(
 	secret: string,
-	{ from, to, nonce }: Knock,
+	{ from, to, nonce }: Hello,
 	challenge: Challenge,
 ): string | undefined {
 	const expected = proofOf(secret, "accept", from, to, nonce, challenge.nonce);
@@ -98,7 +98,7 @@ export function answerChallenge(
 
 export function isAnswered(
 	secret: string,
-	{ from, to, nonce }: Knock,
+	{ from, to, nonce }: Hello,
 	challenge: Challenge,
 	answer: string,
 ): boolean {

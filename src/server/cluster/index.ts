@@ -1,3 +1,3 @@
+export { ClusterMember } from "./cluster-member.ts";
 export { handOver } from "./hand-over.ts";
-export { Membership } from "./join-cluster.ts";
 export { withServers } from "./server-views.ts";

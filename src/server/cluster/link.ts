@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { type FrameHeads, type FrameKind, LETTERS } from "./frames.ts";
 
 export interface LinkLimits {
 	/** How often the other side is pinged. */
@@ -14,9 +15,13 @@ export interface LinkLimits {
 
 interface LinkHandler {
 	/** `head` is parsed JSON; `body` is the text behind it. */
-	onFrame(kind: string, head: unknown, body: string): void;
+	onFrame(kind: FrameKind, head: unknown, body: string): void;
 	onClose(): void;
 }
+
+const KINDS: ReadonlyMap<string, FrameKind> = new Map(
+	Object.entries(LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
+);
 
 /**
  * One authenticated connection between two servers. A frame is a letter, a JSON value, a line feed and a text that is
@@ -63,7 +68,7 @@ export class Link {
 		this.#handler = handler;
 	}
 
-	send(kind: string, head: unknown, body = ""): void {
+	send<Kind extends FrameKind>(kind: Kind, head: FrameHeads[Kind], body = ""): void {
 		if (!this.isOpen) return;
 		// Frames of one tick share a write.
 		if (!this.#isCorked) {
@@ -74,7 +79,7 @@ export class Link {
 				this.#socket.uncork();
 			});
 		}
-		this.#ws.send(`${kind}${JSON.stringify(head)}\n${body}`);
+		this.#ws.send(`${LETTERS[kind]}${JSON.stringify(head)}\n${body}`);
 		if (this.#unsent > this.#limits.maxBytes) this.close();
 	}
 
@@ -110,7 +115,9 @@ export class Link {
 			this.close();
 			return;
 		}
-		this.#handler?.onFrame(text.charAt(0), head, text.slice(end + 1));
+		// A newer server of the same version may send frames that this one ignores.
+		const kind = KINDS.get(text.charAt(0));
+		if (kind) this.#handler?.onFrame(kind, head, text.slice(end + 1));
 	}
 
 	#beat(): void {

@@ -6,10 +6,10 @@ import {
 	answerChallenge,
 	type Challenge,
 	createChallenge,
-	createKnock,
+	createHello,
+	helloHeaders,
 	isAnswered,
-	knockHeaders,
-	readKnock,
+	readHello,
 } from "./handshake.ts";
 import { Link, type LinkLimits } from "./link.ts";
 import { LINK_PATH } from "./link-request.ts";
@@ -104,22 +104,22 @@ export class Links {
 	accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
 		const { secret } = this.#options;
 		socket.on("error", () => socket.destroy());
-		const knocked = readKnock(request.headers, secret, this.#options.self());
-		if (request.headers.origin !== undefined || !knocked.ok || this.#isClosed) {
-			const status = knocked.ok ? "403 Forbidden" : knocked.status;
-			refuse(socket, status, knocked.ok ? "not a server" : knocked.why);
+		const read = readHello(request.headers, secret, this.#options.self());
+		if (request.headers.origin !== undefined || !read.ok || this.#isClosed) {
+			const status = read.ok ? "403 Forbidden" : read.status;
+			refuse(socket, status, read.ok ? "not a server" : read.why);
 			return;
 		}
-		const { knock } = knocked;
+		const { hello } = read;
 		this.#server.handleUpgrade(request, socket, head, (ws) => {
-			const challenge = createChallenge(secret, knock);
+			const challenge = createChallenge(secret, hello);
 			const timer = setTimeout(() => ws.terminate(), HANDSHAKE_MS);
 			ws.on("error", () => ws.terminate());
 			ws.once("close", () => clearTimeout(timer));
 			ws.once("message", (data) => {
 				clearTimeout(timer);
-				const isKnown = isAnswered(secret, knock, challenge, String(data));
-				if (isKnown && !this.#isClosed) this.#add(ws, socket, knock.from, knock.from);
+				const isKnown = isAnswered(secret, hello, challenge, String(data));
+				if (isKnown && !this.#isClosed) this.#add(ws, socket, hello.from, hello.from);
 				else ws.terminate();
 			});
 			ws.send(JSON.stringify(challenge));
@@ -161,10 +161,10 @@ export class Links {
 			this.#options.warn(`cannot link to ${dialing.address}: ${fault}`);
 			return;
 		}
-		const knock = createKnock(secret, this.#options.self(), id);
+		const hello = createHello(secret, this.#options.self(), id);
 		dialing.isConnecting = true;
 		const ws = new WebSocket(linkUrl(dialing.address), {
-			headers: knockHeaders(knock),
+			headers: helloHeaders(hello),
 			handshakeTimeout: HANDSHAKE_MS,
 			perMessageDeflate: false,
 			skipUTF8Validation: true,
@@ -190,7 +190,7 @@ export class Links {
 		});
 		ws.once("message", (data) => {
 			const answer = challengeIn(String(data));
-			const reply = answer && answerChallenge(secret, knock, answer);
+			const reply = answer && answerChallenge(secret, hello, answer);
 			if (reply === undefined || !socket || this.#dialing.get(id) !== dialing)
 				return fail("it does not have the cluster secret");
 			clearTimeout(timer);
@@ -198,7 +198,7 @@ export class Links {
 			dialing.attempts = 0;
 			delete dialing.complaint;
 			ws.send(reply);
-			this.#add(ws, socket, id, knock.from);
+			this.#add(ws, socket, id, hello.from);
 		});
 	}
 

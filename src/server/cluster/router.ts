@@ -10,8 +10,8 @@ import { streamKey } from "../journal/uncommitted.ts";
 import type { EngineLimits } from "../limits.ts";
 import { Accounts } from "./accounts.ts";
 import { CommandsInFlight } from "./commands-in-flight.ts";
+import { type FindPlaceOptions, findPlace, noteRefusal, type Place } from "./find-place.ts";
 import type { Link } from "./link.ts";
-import { findPlace, noteRefusal, type Place, type PlacingOptions } from "./placing.ts";
 import {
 	commandHead,
 	createRoute,
@@ -25,7 +25,7 @@ import {
 	type ValidFrame,
 } from "./routes.ts";
 
-interface RouterOptions extends Omit<PlacingOptions, "isLinked"> {
+interface RouterOptions extends Omit<FindPlaceOptions, "isLinked"> {
 	readonly engine: Pick<
 		Engine,
 		"connect" | "receive" | "whenAnswered" | "disconnect" | "holds" | "claim" | "isStopping"
@@ -51,12 +51,12 @@ const CHECK_MS = 1_000;
  */
 export class Router {
 	readonly #options: RouterOptions;
-	readonly #placing: PlacingOptions;
+	readonly #places: FindPlaceOptions;
 	readonly #accounts: Accounts;
 	readonly #routes = new Map<string, Route>();
 	readonly #commands: CommandsInFlight;
 	readonly #sent = new Map<number, RoutedCommand>();
-	readonly #asked = new Map<number, (json: string) => void>();
+	readonly #asks = new Map<number, (json: string) => void>();
 	readonly #checks: NodeJS.Timeout;
 	#numbers = 0;
 	readonly #id = randomUUID();
@@ -65,7 +65,7 @@ export class Router {
 
 	constructor(options: RouterOptions) {
 		this.#options = options;
-		this.#placing = { ...options, isLinked: (id) => options.link(id)?.isOpen === true };
+		this.#places = { ...options, isLinked: (id) => options.link(id)?.isOpen === true };
 		this.#accounts = new Accounts(options.limits);
 		this.#commands = new CommandsInFlight({
 			journal: options.journal,
@@ -149,16 +149,16 @@ export class Router {
 		const number = ++this.#numbers;
 		const { promise, resolve } = Promise.withResolvers<string | undefined>();
 		const timer = setTimeout(() => resolve(undefined), ms);
-		this.#asked.set(number, resolve);
-		link.send("c", commandHead(number, client), JSON.stringify(command));
+		this.#asks.set(number, resolve);
+		link.send("command", commandHead(number, client), JSON.stringify(command));
 		return promise.finally(() => {
 			clearTimeout(timer);
-			this.#asked.delete(number);
+			this.#asks.delete(number);
 		});
 	}
 
 	onResponse(link: Link, number: number, json: string): void {
-		this.#asked.get(number)?.(json);
+		this.#asks.get(number)?.(json);
 		const command = this.#takeSent(link, number);
 		if (!command) return;
 		const { route } = command;
@@ -276,7 +276,11 @@ export class Router {
 		if (command.sends++ > 0) this.counters.resent++;
 		this.counters.forwarded++;
 		const head = commandHead(number, client, this.#nameFor(command)?.commandId);
-		link.send("c", head, typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"));
+		link.send(
+			"command",
+			head,
+			typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"),
+		);
 	}
 
 	/** Under it, the journal knows a change without an id when it is sent again. */
@@ -329,7 +333,7 @@ export class Router {
 	#resolve(route: Route): void {
 		if (route.isResolving || route.timer) return;
 		route.isResolving = true;
-		findPlace(route, this.#placing)
+		findPlace(route, this.#places)
 			.catch((error: unknown): Place => {
 				return { kind: "nowhere", failure: failures.notClaimed(error) };
 			})

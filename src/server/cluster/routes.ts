@@ -4,7 +4,7 @@ import { NAMING_A_SESSION } from "../engine/engine.ts";
 import type { Frame } from "../engine/frame.ts";
 import type { Client, Message } from "../engine/message.ts";
 import type { StreamName } from "../journal/journal.ts";
-import type { CommandHead } from "./served-link.ts";
+import type { CommandHead } from "./frames.ts";
 
 export type ValidFrame = Extract<Frame, { ok: true }>;
 

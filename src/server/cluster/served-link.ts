@@ -7,6 +7,7 @@ import { failed, responseMessage } from "../engine/outcome.ts";
 import type { StreamName } from "../journal/journal.ts";
 import { streamKey } from "../journal/uncommitted.ts";
 import type { Streams } from "../streams/streams.ts";
+import type { CommandHead, Interest } from "./frames.ts";
 import type { Link } from "./link.ts";
 
 interface ServedLinkOptions {
@@ -21,15 +22,6 @@ interface ServedLinkOptions {
 }
 
 type Lifecycle = Client["lifecycle"];
-/** Number, client, principal, lifecycle, and an id for the journal if the command has none. */
-export type CommandHead = [
-	n: number,
-	client: string,
-	principal: string,
-	lifecycle: Lifecycle,
-	id?: string,
-];
-
 /** What another server's clients want of this one's sessions. */
 export class ServedLink {
 	readonly #options: ServedLinkOptions;
@@ -57,8 +49,8 @@ export class ServedLink {
 		client.noteLifecycle(lifecycle);
 		engine.receive(client, frame, {
 			...(commandId !== undefined && { commandId }),
-			reply: (message) => link.send("r", n, message.json()),
-			moved: (why) => link.send("m", [n, why]),
+			reply: (message) => link.send("response", n, message.json()),
+			moved: (why) => link.send("moved", [n, why]),
 		});
 	}
 
@@ -68,7 +60,7 @@ export class ServedLink {
 	}
 
 	/** The other server has clients of the principal. */
-	onInterest(principal: string, level: "all" | "notices" | "none"): void {
+	onInterest(principal: string, level: Interest): void {
 		const { link, engine, mayActFor } = this.#options;
 		this.#relays.get(principal)?.();
 		this.#relays.delete(principal);
@@ -78,13 +70,14 @@ export class ServedLink {
 			send: (message, kind) => {
 				// Asked each time: the principal's token may be read here later than there, or revoked. Under
 				// backpressure, what is only shown is dropped.
-				if (link.hasRoom && mayActFor(principal)) link.send("b", [principal, kind], message.json());
+				if (link.hasRoom && mayActFor(principal))
+					link.send("notice", [principal, kind], message.json());
 			},
 		});
 		this.#relays.set(principal, relay);
 	}
 
-	onStreamUnwanted(handle: number): void {
+	onUnsubscribe(handle: number): void {
 		for (const [key, upstream] of this.#upstreams) {
 			if (upstream.handle !== handle) continue;
 			this.#upstreams.delete(key);
@@ -116,7 +109,7 @@ export class ServedLink {
 			upstream.onLost = () => this.#upstreams.delete(streamKey(stream));
 			return upstream;
 		});
-		link.send("a", [client.id, stream.principal, stream.sessionId, after]);
+		link.send("attach", [client.id, stream.principal, stream.sessionId, after]);
 	}
 
 	#end(client: LinkClient): void {
@@ -130,7 +123,7 @@ export class ServedLink {
 		const frame = readFrame(text, this.#options.maxFrameBytes);
 		const { type = "unknown", id } = frame.ok ? frame.command : {};
 		const message = responseMessage(failed(type, failures.notTrusted(principal)), id);
-		this.#options.link.send("r", n, message.json());
+		this.#options.link.send("response", n, message.json());
 	}
 }
 
@@ -156,7 +149,7 @@ class LinkClient implements Client {
 	/** Set by a command: the client's own server must know. */
 	set lifecycle(value: Lifecycle) {
 		this.#lifecycle = value;
-		this.#served.link.send("v", [this.id, this.principal, value]);
+		this.#served.link.send("lifecycle", [this.id, this.principal, value]);
 	}
 
 	noteLifecycle(value: Lifecycle): void {
@@ -164,7 +157,7 @@ class LinkClient implements Client {
 	}
 
 	send(message: Message): void {
-		this.#served.link.send("x", [this.id, this.principal], message.json());
+		this.#served.link.send("message", [this.id, this.principal], message.json());
 	}
 
 	get hasRoom(): boolean {
@@ -186,7 +179,7 @@ class LinkClient implements Client {
 		},
 		unfollow: (stream) => {
 			this.#following.delete(streamKey(stream));
-			this.#served.link.send("d", [this.id, stream.principal, stream.sessionId]);
+			this.#served.link.send("detach", [this.id, stream.principal, stream.sessionId]);
 		},
 		isFollowing: (stream) => this.#following.has(streamKey(stream)),
 	};
@@ -221,7 +214,7 @@ class Upstream implements Client {
 
 	announce(seq: number): void {
 		const { principal, sessionId } = this.stream;
-		this.#link.send("s", [this.handle, principal, sessionId, seq]);
+		this.#link.send("stream", [this.handle, principal, sessionId, seq]);
 	}
 
 	send(message: Message): void {
@@ -232,12 +225,13 @@ class Upstream implements Client {
 			return;
 		}
 		const { value } = message;
-		const [seq, isGap] = value.type === "gap" ? [value.toSeq, 1] : [seqOf(value), 0];
-		this.#link.send("e", [this.handle, seq, isGap], message.json());
+		const isGap = value.type === "gap";
+		const seq = isGap ? value.toSeq : seqOf(value);
+		this.#link.send("event", [this.handle, seq, isGap ? 1 : 0], message.json());
 	}
 
 	streamLost(): void {
-		this.#link.send("o", this.handle);
+		this.#link.send("streamLost", this.handle);
 		this.onLost();
 	}
 

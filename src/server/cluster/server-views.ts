@@ -2,7 +2,7 @@ import type { Data, ResponseData } from "../../protocol/index.ts";
 import type { Call, Done, Handlers } from "../engine/call.ts";
 import type { SessionRecord } from "../journal/journal.ts";
 import type { Cluster } from "./cluster.ts";
-import type { Located } from "./placing.ts";
+import type { Located } from "./find-place.ts";
 
 interface ServerViewsOptions {
 	/** `undefined` while the server starts. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { createKnock, knockHeaders } from "../../../src/server/cluster/handshake.ts";
+import { createHello, helloHeaders } from "../../../src/server/cluster/handshake.ts";
 import type { Link } from "../../../src/server/cluster/link.ts";
 import { Links } from "../../../src/server/cluster/links.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -77,11 +77,11 @@ test("two servers have one link, in both directions, whatever they send", async 
 	const [a, b] = [await startNode("a"), await startNode("b")];
 	meet(a, b);
 	await linked(a, b);
-	a.open.get("b")?.send("c", [1, "ö"], '{"text":"with\\n feeds"}\nand more');
-	b.open.get("a")?.send("r", 2);
+	a.open.get("b")?.send("interest", ["ö", "all"], '{"text":"with\\n feeds"}\nand more');
+	b.open.get("a")?.send("response", 2);
 	await vi.waitFor(() => {
-		expect(b.heard).toEqual(['c [1,"ö"] {"text":"with\\n feeds"}\nand more']);
-		expect(a.heard).toEqual(["r 2 "]);
+		expect(b.heard).toEqual(['interest ["ö","all"] {"text":"with\\n feeds"}\nand more']);
+		expect(a.heard).toEqual(["response 2 "]);
 	}, PATIENCE);
 	expect([a.opened.length, b.opened.length]).toEqual([1, 1]);
 });
@@ -130,9 +130,9 @@ test("two servers that advertise one address are named in a warning", {
 	await vi.waitFor(() => expect(a.warnings).toEqual([why]), PATIENCE);
 });
 
-test("a recorded knock opens nothing: the challenge must be answered", async () => {
+test("a recorded hello opens nothing: the challenge must be answered", async () => {
 	const b = await startNode("b");
-	const headers = knockHeaders(createKnock("one secret for all", "a", "b"));
+	const headers = helloHeaders(createHello("one secret for all", "a", "b"));
 	const ws = new WebSocket(`${b.peer.address}link`, { headers });
 	const closed = new Promise<void>((resolve) => ws.on("close", () => resolve()));
 	await new Promise((resolve) => ws.once("message", resolve));
@@ -143,7 +143,7 @@ test("a recorded knock opens nothing: the challenge must be answered", async () 
 
 test("a page cannot open a link, even with the secret", async () => {
 	const b = await startNode("b");
-	const knock = Object.entries(knockHeaders(createKnock("one secret for all", "a", "b")));
+	const hello = Object.entries(helloHeaders(createHello("one secret for all", "a", "b")));
 	const socket = connect(Number(b.proxy.target), "127.0.0.1");
 	atEnd(() => void socket.destroy());
 	const lines = [
@@ -152,7 +152,7 @@ test("a page cannot open a link, even with the secret", async () => {
 		"Connection: Upgrade",
 		"Upgrade: websocket",
 		"Origin: https://evil.example",
-		...knock.map(([name, value]) => `${name}: ${value}`),
+		...hello.map(([name, value]) => `${name}: ${value}`),
 	];
 	socket.write(`${lines.join("\r\n")}\r\n\r\n`);
 	const answer = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
@@ -166,9 +166,9 @@ test("what is not read is bounded: the link says so, and is closed in the end", 
 	const link = a.open.get("b") as Link;
 	b.proxy.set("hang");
 	const body = "x".repeat(500_000);
-	for (let count = 0; link.hasRoom && count < 100; count++) link.send("e", 1, body);
+	for (let count = 0; link.hasRoom && count < 100; count++) link.send("response", 1, body);
 	expect(link.hasRoom).toBe(false);
-	for (let count = 0; link.isOpen && count < 100; count++) link.send("e", 1, body);
+	for (let count = 0; link.isOpen && count < 100; count++) link.send("response", 1, body);
 	expect(link.isOpen).toBe(false);
 	await link.whenRoom();
 });

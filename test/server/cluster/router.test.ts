@@ -22,7 +22,7 @@ function createRouter(limits = {}, { awaySession = "", engine = {}, isLast = fal
 		isOpen: true,
 		peer: "far",
 		send: (kind: string, [number]: [number], body: string) => {
-			if (kind === "c") forwarded.push({ number, id: JSON.parse(body).id });
+			if (kind === "command") forwarded.push({ number, id: JSON.parse(body).id });
 		},
 	} as unknown as Link;
 	const router = new Router({

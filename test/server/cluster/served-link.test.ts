@@ -43,7 +43,7 @@ test("a principal whose token this server reads later gets its notices from then
 	served.onInterest("ann", "notices");
 	expect(notice()).toEqual([]);
 	trusted.add("ann");
-	expect(notice()).toEqual(['b ["ann","notice"] {"type":"notice"}']);
+	expect(notice()).toEqual(['notice ["ann","notice"] {"type":"notice"}']);
 	trusted.delete("ann");
 	expect(notice()).toEqual([]);
 });
@@ -54,7 +54,7 @@ test("a command for a principal without a token is refused, and does not reach t
 	served.onCommand([7, "client", "ann", "none"], command);
 	expect(received).toEqual([]);
 	expect(sent).toHaveLength(1);
-	expect(sent[0]).toMatch(/^r 7 \{.*"success":false/);
+	expect(sent[0]).toMatch(/^response 7 \{.*"success":false/);
 	trusted.add("ann");
 	served.onCommand([8, "client", "ann", "none"], command);
 	expect(received).toEqual([command]);

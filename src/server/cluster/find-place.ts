@@ -14,7 +14,7 @@ export interface Located {
 	readonly leftMs?: number;
 }
 
-export interface PlacingOptions {
+export interface FindPlaceOptions {
 	readonly engine: Pick<Engine, "holds" | "claim" | "isStopping">;
 	locate(name: StreamName): Promise<Located | undefined>;
 	/** The living servers, this one included. */
@@ -40,7 +40,7 @@ export function noteRefusal({ refused }: Route, id: string): void {
 }
 
 /** Finds the server for the next command of a route. A session without owner is claimed here, or by the server chosen. */
-export async function findPlace(route: Route, options: PlacingOptions): Promise<Place> {
+export async function findPlace(route: Route, options: FindPlaceOptions): Promise<Place> {
 	const { locate, servers, self, isLinked, engine } = options;
 	const { name, refused } = route;
 	const located = await locate(name);
@@ -72,7 +72,7 @@ export async function findPlace(route: Route, options: PlacingOptions): Promise<
 	return located ? claimHere(route, options) : HERE;
 }
 
-async function claimHere(route: Route, { engine, self }: PlacingOptions): Promise<Place> {
+async function claimHere(route: Route, { engine, self }: FindPlaceOptions): Promise<Place> {
 	const failure = await engine.claim(route.name);
 	if (!failure) return HERE;
 	if (!failure.moved) return { kind: "nowhere", failure };

@@ -18,7 +18,7 @@ interface SharedJournal {
 }
 
 /** A server's part in a cluster, before and after its journal is open. */
-export class Membership {
+export class ClusterMember {
 	readonly #options: DatabaseOptions;
 	readonly #maxSessions: number;
 	readonly #sampleProjects: string;
