@@ -149,7 +149,7 @@ describe.skipIf(browserPath === undefined)("the keyboard", () => {
 		const tabs = page.getByRole("navigation", { name: "Session views" }).getByRole("link");
 		const places = () =>
 			tabs.evaluateAll((all) => all.map((tab) => Math.round(tab.getBoundingClientRect().x)));
-		await page.getByText(/% of the window/).waitFor();
+		await page.getByText("nothing sent yet").waitFor();
 		const before = await places();
 		for (const name of ["Context", "Cost", "Changes", "Code", "Conversation"]) {
 			await tabs.filter({ hasText: name }).click();

@@ -134,6 +134,39 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await eventually(async () => [...(await colours(page))].some((c) => !dark.has(c))).toBe(true);
 	});
 
+	test.each(["context", "cost", "server", "report"] as const)(
+		"in the charts of %s no words lie on others, on a phone neither",
+		async (view) => {
+			for (const width of [1280, 390]) {
+				const { page, faults } = await open(view, { viewport: { width, height: 800 } });
+				const words = page.locator(".chart svg text");
+				await eventually(() => words.count()).toBeGreaterThan(3);
+				const overlaps = await page.locator(".chart svg").evaluateAll((pictures) =>
+					pictures.flatMap((picture) => {
+						const boxes = [...picture.querySelectorAll("text")].map((text) => ({
+							text: text.textContent,
+							...text.getBoundingClientRect().toJSON(),
+						}));
+						return boxes.flatMap((one, at) =>
+							boxes
+								.slice(at + 1)
+								.filter(
+									(two) =>
+										one.left < two.right &&
+										two.left < one.right &&
+										one.top < two.bottom &&
+										two.top < one.bottom,
+								)
+								.map((two) => `${one.text} on ${two.text}`),
+						);
+					}),
+				);
+				expect(overlaps, `${width} pixels wide`).toEqual([]);
+				expect(faults).toEqual([]);
+			}
+		},
+	);
+
 	test("code is searched, and what is around a file is reached by keyboard", async () => {
 		const { page, server } = await open("code");
 		const graph = page.getByRole("region", { name: "Dependency graph" });

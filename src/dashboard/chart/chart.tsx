@@ -185,7 +185,7 @@ function Picture(props: PictureProps) {
 					{quantity}
 				</text>
 				{xLabels.map((number) => (
-					<text key={number} x={x(number)} y={floor + 16}>
+					<text key={number} x={x(number)} y={floor + 17}>
 						{nameOf(number, true)}
 					</text>
 				))}

@@ -18,7 +18,7 @@ interface ChartRow {
 }
 
 /** Room around the plot, for the axes and their names, in pixels. */
-export const MARGIN = { left: 66, right: 10, top: 6, bottom: 38 };
+export const MARGIN = { left: 76, right: 10, top: 6, bottom: 38 };
 const LABEL_WIDTH = 70;
 const LABEL_HEIGHT = 34;
 const MAX_COLUMN = 48;

@@ -159,8 +159,14 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 						<span
 							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages`}
 						>
-							<span class="roomy-text">{short(usage.tokens ?? 0)} tokens, </span>
-							{Math.round(usage.percent)} % of the window
+							{usage.tokens === 0 ? (
+								"nothing sent yet"
+							) : (
+								<>
+									<span class="roomy-text">{short(usage.tokens ?? 0)} tokens, </span>
+									{Math.round(usage.percent)} % of the window
+								</>
+							)}
 						</span>
 					)}
 					{stats && (

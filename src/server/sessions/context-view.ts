@@ -68,7 +68,9 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 		tokens: estimateTokens(text.length),
 	}));
 	const estimated = known.reduce((sum, { tokens }) => sum + tokens, 0);
-	const tokens = used ?? estimated;
+	// Before the first bill, pi counts neither the system prompt nor the tools.
+	const isEstimated = used === undefined || requests.size === 0;
+	const tokens = isEstimated ? Math.max(used ?? 0, estimated) : used;
 	const scaled = apportioned(
 		known.map((piece) => piece.tokens),
 		tokens,
@@ -84,7 +86,7 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 	return {
 		window,
 		tokens,
-		isEstimated: used === undefined || requests.size === 0,
+		isEstimated,
 		reserve,
 		...(compacts && window > reserve && { compactsAt: window - reserve }),
 		...lastRequest(source.branch, pieces),

@@ -394,7 +394,7 @@ function historyOf(minutes: number, now: number): Data<"MetricsHistory"> {
 		},
 		...{ events: 90, clients: 1 + (at % 3), sessions: 2, rssBytes: 2e8 + 1e5 * at },
 		...{ heapUsedBytes: 8e7 + 3e6 * (at % 9), journalBytes: 5e6 + 1e4 * at },
-		...(at % 11 > 0 && { latencyMs: { p50: 0.4 + (at % 4) / 10, p99: 20 + (at % 13) } }),
+		...(at % 11 > 0 && { latencyMs: { p50: 0.4 + (at % 4) / 10, p99: 520 + (at % 13) } }),
 		...(at === Math.ceil(count * 0.6) && { started: true as const }),
 	}));
 	return {

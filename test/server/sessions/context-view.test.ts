@@ -98,6 +98,16 @@ describe("the view of a context", () => {
 		expect(sizes.reduce((sum, tokens) => sum + tokens, 0)).toBe(701);
 	});
 
+	test("counts the system prompt and the tools before anything was sent, which pi does not", () => {
+		const view = contextView({ ...sourceOf(SessionManager.inMemory("/project")), used: 0 });
+		expect(view.pieces.map(({ id, tokens }) => [id, tokens > 0])).toEqual([
+			["system", true],
+			["tool:read", true],
+		]);
+		const sum = view.pieces.reduce((all, { tokens }) => all + tokens, 0);
+		expect(view).toMatchObject({ tokens: sum, isEstimated: true });
+	});
+
 	test("adds up to the last bill, whatever the pieces were estimated at", () => {
 		fc.assert(
 			fc.property(fc.nat(100_000), (used) => {
