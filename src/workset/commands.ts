@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import type { Host, SessionView } from "../session/index.ts";
-import { counted } from "../text/figures.ts";
+import { counted, grouped } from "../text/figures.ts";
 import {
 	filesMatching,
 	isPattern,
@@ -73,7 +73,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 			} else if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) unread.push(path);
 			else await take(path);
 		}
-		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are in use`;
+		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${grouped(tokens)} of ${grouped(maxTokens)} tokens (tiers.maxTokens) are in use`;
 		// The first reason goes into the first line, since some clients show only that line.
 		const [why = "", ...others] = [
 			...shortened(refused),
@@ -84,7 +84,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		];
 		if (added.length === 0) return [`Nothing was added: ${why}`, ...others].join("\n");
 		change({ op: "add", paths: added });
-		const head = `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`;
+		const head = `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${counted(tokens, "token")}.`;
 		return [why === "" ? head : `${head} Not added: ${why}`, ...others].join("\n");
 
 		async function take(path: string): Promise<void> {
@@ -93,7 +93,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 			else if (tokens + file.tokens > maxTokens) {
 				tooLarge += 1;
 				refused.push(
-					`${path} (${file.tokens} tokens) does not fit: ${tokens} of ${maxTokens} tokens are in use (tiers.maxTokens)`,
+					`${path} (${counted(file.tokens, "token")}) does not fit: ${grouped(tokens)} of ${grouped(maxTokens)} tokens are in use (tiers.maxTokens)`,
 				);
 			} else {
 				tokens += file.tokens;

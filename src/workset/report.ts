@@ -1,5 +1,5 @@
 import type { SessionHolder, SessionView } from "../session/index.ts";
-import { counted } from "../text/figures.ts";
+import { counted, grouped } from "../text/figures.ts";
 import { symbolKey, TIERS, type Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./plan.ts";
 import { MAP_NAME, viewNow, type WorkingText, type Workset } from "./workset.ts";
@@ -9,9 +9,12 @@ type Shown = SessionHolder & Pick<SessionView, "edits">;
 export function worksetReport(workset: Workset, wantsMap: boolean): string {
 	const { files, settings, map, noMapReason } = workset;
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
-	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
+	const rows = files.map((file) => [
+		file.path,
+		file.gone ? file.text : counted(file.tokens, "token"),
+	]);
 	return [
-		`${counted(files.length, "working file")}, ${total} of ${settings.tiers.maxTokens} tokens`,
+		`${counted(files.length, "working file")}, ${grouped(total)} of ${grouped(settings.tiers.maxTokens)} tokens`,
 		...table(rows),
 		...workset.leftOutTexts(),
 		...(wantsMap && map ? [`The symbol map has ${counted(map.tokens, "token")}.`] : []),

@@ -40,6 +40,9 @@ test("results of tools and notes show only when all entries are asked for", () =
 	];
 	expect(treeRows(nodes, "a", false).map(({ key }) => key)).toEqual(["a"]);
 	expect(treeRows(nodes, "a", true).map(({ key }) => key)).toEqual(["a", "r", "n"]);
+	const { role: _, ...bare } = node("n", null);
+	const [note] = treeRows([{ ...bare, type: "custom" }], "n", false);
+	expect(note).toMatchObject({ key: "n", who: "Note" });
 });
 
 test("every node shows once, even in a tree that is broken", () => {

@@ -185,7 +185,7 @@ test("two thousand files by a pattern are bounded by number and by tokens", {
 	await pi.command("/workset clear");
 	for (let i = 0; i < 30; i++) pi.write(`big/f${i}.ts`, "y".repeat(40_000));
 	await pi.command("/workset add big/*.ts");
-	expect(lastReport(pi)).toContain("60000 tokens are in use (tiers.maxTokens)");
+	expect(lastReport(pi)).toContain("60,000 tokens are in use (tiers.maxTokens)");
 	await pi.run("go", ["ok"]);
 	expect(JSON.stringify(pi.lastContext()).length).toBeLessThan(260_000);
 });

@@ -6,7 +6,7 @@ import { hunksOf, numberedLines, replacementLines } from "../parts/patch.ts";
 import { syntaxOf } from "../parts/syntax.ts";
 import { LongText, PlainText } from "../parts/text.tsx";
 import { callSummary, editsOf, type ToolCall } from "./items.ts";
-import { type FoldState, Pictures, type RowActions } from "./row-parts.tsx";
+import { Effect, type FoldState, Pictures, type RowActions } from "./row-parts.tsx";
 
 const STATES: Record<ToolCall["state"], string> = {
 	writing: "writing…",
@@ -26,18 +26,7 @@ export function Call(props: { call: ToolCall; fold: FoldState; actions: RowActio
 		<>
 			<PlainText class="call-name small" text={name || "tool"} max={80} />{" "}
 			<PlainText as="code" text={callSummary(call)} />
-			{words.length > 0 && (
-				<span class="small call-state number">
-					{words.map((word, at) => (
-						<span key={at} class={effectClass(word)}>
-							<span class="call-dot" aria-hidden="true">
-								{" · "}
-							</span>
-							{word}
-						</span>
-					))}
-				</span>
-			)}
+			<Effect words={words} />
 		</>
 	);
 	return (
@@ -45,12 +34,6 @@ export function Call(props: { call: ToolCall; fold: FoldState; actions: RowActio
 			<Inside call={call} actions={actions} />
 		</Fold>
 	);
-}
-
-/** What was not sent again is good news; a failure is not. */
-function effectClass(word: string): string {
-	if (/not sent|changed lines? sent|folded|shown before|now a stub/.test(word)) return "good";
-	return /^(failed|exit|timed out|stopped)/.test(word) ? "bad" : "";
 }
 
 function Inside({ call, actions }: { call: ToolCall; actions: RowActions }) {

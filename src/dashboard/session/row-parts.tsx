@@ -42,3 +42,26 @@ export function Pictures({
 		</div>
 	);
 }
+
+/** What a call or command did, behind it on its folded line. */
+export function Effect({ words }: { words: readonly string[] }) {
+	if (words.length === 0) return null;
+	return (
+		<span class="small call-state number">
+			{words.map((word, at) => (
+				<span key={at} class={effectClass(word)}>
+					<span class="call-dot" aria-hidden="true">
+						{" · "}
+					</span>
+					{word}
+				</span>
+			))}
+		</span>
+	);
+}
+
+/** What was not sent again is good news; a failure is not. */
+function effectClass(word: string): string {
+	if (/not sent|changed lines? sent|folded|shown before|now a stub/.test(word)) return "good";
+	return /^(failed|exit|timed out|stopped)/.test(word) ? "bad" : "";
+}

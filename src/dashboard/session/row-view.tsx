@@ -7,7 +7,7 @@ import { LongText, PlainText } from "../parts/text.tsx";
 import { Call } from "./call-view.tsx";
 import { MadeUp } from "./demo-banner.tsx";
 import type { AssistantItem, Block, Item } from "./items.ts";
-import { type FoldState, Pictures, type RowActions } from "./row-parts.tsx";
+import { Effect, type FoldState, Pictures, type RowActions } from "./row-parts.tsx";
 import { type Turn, turnEnds } from "./turn.ts";
 
 export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
@@ -54,16 +54,16 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 			);
 		case "bash": {
 			const outcome = {
-				running: "running…",
-				done: "",
-				failed: `exit code ${item.exitCode ?? "?"}`,
-				cancelled: "cancelled",
+				running: ["running…"],
+				done: [],
+				failed: [`exit ${item.exitCode ?? "?"}`],
+				cancelled: ["cancelled"],
 			}[item.state];
 			const command = item.command ?? "command from another client";
 			const summary = (
 				<>
-					<span class="call-name small">$</span> <PlainText as="code" text={command} max={200} />{" "}
-					<span class="small">{outcome}</span>
+					<span class="call-name small">$</span> <PlainText as="code" text={command} max={200} />
+					<Effect words={outcome} />
 				</>
 			);
 			return (

@@ -185,4 +185,6 @@ const ROLE_NAMES: ReadonlyMap<string, string> = new Map([
 	["bashExecution", "Shell"],
 	["compaction", "Compaction"],
 	["branch_summary", "Summary"],
+	["custom", "Note"],
+	["custom_message", "Note"],
 ]);

@@ -1,4 +1,5 @@
 import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-agent";
+import { REPORT_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
@@ -215,10 +216,15 @@ function entryText(entry: SessionEntry): string {
 		case "session_info":
 			return entry.name ?? "";
 		case "custom":
-			return entry.customType;
+			return reportText(entry) ?? entry.customType;
 		default:
 			return "";
 	}
+}
+
+/** What a command of ours answered. */
+function reportText({ customType, data }: SessionEntry & { type: "custom" }): string | undefined {
+	return customType === REPORT_ENTRY ? textOf(property(data, "text")) : undefined;
 }
 
 function contentText(message: unknown): string {

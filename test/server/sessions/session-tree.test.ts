@@ -84,5 +84,9 @@ describe("a session's tree", () => {
 		expect(previewOf({ ...base, type: "model_change", provider: "p", modelId: "m" })).toBe("p/m");
 		expect(previewOf({ ...base, type: "session_info", name: "named" })).toBe("named");
 		expect(previewOf({ ...base, type: "label", targetId: "y", label: "l" })).toBe("");
+		const note = { ...base, type: "custom" as const };
+		expect(previewOf({ ...note, customType: "other", data: { text: "t" } })).toBe("other");
+		const report = { ...note, customType: "strata-report", data: { text: "1 working file\na.ts" } };
+		expect(previewOf(report)).toBe("1 working file a.ts");
 	});
 });
