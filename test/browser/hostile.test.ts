@@ -10,6 +10,8 @@ const ANSI = "\u001b[31mred\u001b[0m \u001b]0;title\u0007\u001b[2J bell\u0007";
 const TURNED = "invoice\u202efdp.exe \u200b שלום";
 const LINK = "[https://good.example](https://evil.example/x) [run](javascript:window.pwned=3)";
 
+const ENTRY = { timestamp: new Date(9000).toISOString() };
+
 describe.skipIf(browserPath === undefined)("a hostile session", () => {
 	const strata = useStrata();
 
@@ -26,6 +28,13 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 				{ role: "user", text: long },
 				{ role: "assistant", text: "the last word" },
 			]),
+			{
+				...ENTRY,
+				id: "n",
+				parentId: "e7",
+				type: "session_info",
+				name: `${HTML} ${"W".repeat(300)}`,
+			},
 		]);
 		const { page, faults } = await strata.openStored("hostile");
 		await page.getByText("the last word").waitFor();
@@ -56,6 +65,9 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		// A line of ten million letters is shown in part, with a way to more of it.
 		await page.getByRole("button", { name: /^Jump/ }).click();
 		await page.getByText("the last word").waitFor();
+		const note = page.locator(".note", { hasText: "Session name" });
+		const outside = () => note.evaluate((own) => own.scrollWidth - own.clientWidth);
+		await eventually(outside).toBeLessThanOrEqual(0);
 		const more = page.getByRole("button", { name: /^Show more \(10M/ });
 		await more.first().waitFor();
 		const letters = () => page.evaluate(() => document.body.innerText.length);

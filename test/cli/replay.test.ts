@@ -38,7 +38,7 @@ describe("strata replay", () => {
 		expect(first).toContain(`Session ${file}`);
 		expect(second).toMatch(/^3 requests of \S+$/);
 		expect(third).toMatch(
-			/^Prompts cost \$0\.\d+ as billed, without the answers\. With pi-strata about \$0\.\d+: \$0\.\d+ \(\d+ %\) less\.$/,
+			/^Prompts cost \$0\.\d+ as billed, without the answers\. By the provider's rules \$0\.\d+, with pi-strata about \$0\.\d+: \$0\.\d+ \(\d+ %\) less\.$/,
 		);
 		const rows = [...out.matchAll(/^ {2}([a-z-]+) +\$\d+\.\d+ +\d\.\d\d {2}\w.+$/gm)];
 		expect(rows.map(([, name]) => name)).toEqual(["billed", "append-only", "strata", "no-cache"]);

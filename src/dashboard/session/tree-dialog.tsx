@@ -185,6 +185,10 @@ const ROLE_NAMES: ReadonlyMap<string, string> = new Map([
 	["bashExecution", "Shell"],
 	["compaction", "Compaction"],
 	["branch_summary", "Summary"],
+	["model_change", "Model set"],
+	["thinking_level_change", "Thinking"],
+	["session_info", "Name"],
+	["context_edit", "Edit"],
 	["custom", "Note"],
 	["custom_message", "Note"],
 ]);

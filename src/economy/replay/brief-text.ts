@@ -58,20 +58,27 @@ function headline(report: ReplayReport): string[] {
 	return [`${sent} of ${models}`, ...comparison(report.policies), ...madeUpNotes([report])];
 }
 
-/** Such as `Prompts cost $37.90. With pi-strata about $20.89: $17.01 (45 %) less.` */
+/**
+ * Such as `Prompts cost $37.90 as billed, without the answers. By the provider's rules $32.35, with pi-strata about
+ * $20.62: $11.73 (36 %) less.` What a provider lost or kept against its rules is no effect of a policy.
+ */
 function comparison(policies: readonly PolicyRow[]): string[] {
 	const find = (name: string) => policies.find((policy) => policy.name === name);
 	const [billed, strata] = [find("billed"), find("strata")];
 	if (!billed) return [];
 	const paid = `Prompts cost ${amount(billed)} as billed, without the answers.`;
 	if (!strata) return [paid];
-	const less = 1 - strata.cost / billed.cost;
+	const plain = find("append-only") ?? billed;
+	const less = 1 - strata.cost / plain.cost;
 	const percent = `${Math.round(100 * Math.abs(less))} %`;
-	const isPriced = billed.dollars !== undefined && strata.dollars !== undefined;
-	const difference = isPriced ? money(Math.abs((billed.dollars ?? 0) - (strata.dollars ?? 0))) : "";
+	const isPriced = plain.dollars !== undefined && strata.dollars !== undefined;
+	const difference = isPriced ? money(Math.abs((plain.dollars ?? 0) - (strata.dollars ?? 0))) : "";
 	const by = isPriced ? `${difference} (${percent})` : percent;
 	const more = less >= 0 ? "less" : "more";
-	return [`${paid} With pi-strata about ${amount(strata)}: ${by} ${more}.`];
+	const ours = `with pi-strata about ${amount(strata)}: ${by} ${more}.`;
+	return amount(plain) === amount(billed)
+		? [`${paid} W${ours.slice(1)}`]
+		: [`${paid} By the provider's rules ${amount(plain)}, ${ours}`];
 }
 
 function amount({ dollars, cost }: PolicyRow): string {

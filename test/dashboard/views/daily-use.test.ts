@@ -8,6 +8,7 @@ import { windowRows } from "../../../src/dashboard/views/context/window-now.tsx"
 import { savedAmount, totalDollars } from "../../../src/dashboard/views/cost/cost-view.tsx";
 import { headlineOf } from "../../../src/dashboard/views/replay/replay-report.tsx";
 import { isShown, sessionNames } from "../../../src/dashboard/views/server/recent-commands.tsx";
+import { briefFolderText } from "../../../src/economy/replay/brief-text.ts";
 
 const piece = (more: Partial<Piece>): Piece => ({
 	...{ id: "e", kind: "read", label: "read", tokens: 1, sinceMs: 0, callId: "c1" },
@@ -68,11 +69,12 @@ test("a saving is said in dollars where they are known, and a loss is not hidden
 	expect(totalDollars({ cost: price(1) })).toBeUndefined();
 });
 
+const policy = (name: string, cost: number, dollars?: number) => ({
+	...{ name, description: "", cost, ratio: 1, read: 0, write: 0, input: 0, maxContext: 0 },
+	...(dollars !== undefined && { dollars }),
+});
+
 test("a replay begins with what strata would have saved", () => {
-	const policy = (name: string, cost: number, dollars?: number) => ({
-		...{ name, description: "", cost, ratio: 1, read: 0, write: 0, input: 0, maxContext: 0 },
-		...(dollars !== undefined && { dollars }),
-	});
 	expect(
 		headlineOf({ policies: [policy("append-only", 100, 1), policy("strata", 60, 0.6)] }),
 	).toEqual({
@@ -87,6 +89,17 @@ test("a replay begins with what strata would have saved", () => {
 		tone: "bad",
 	});
 	expect(headlineOf({ policies: [policy("append-only", 100)] })).toBeUndefined();
+});
+
+test("the page and strata replay have the same saving", () => {
+	const dollars = { billed: 37.9, "append-only": 32.35, strata: 20.62 };
+	const policies = Object.entries(dollars).map(([name, price]) => policy(name, price, price));
+	expect(headlineOf({ policies })?.value).toBe("$11.73");
+	const none = { misses: [], skipped: 0, sessions: [], failed: [] };
+	const folder = { file: "f", requests: 1, policies, ...none };
+	expect(briefFolderText(folder, { shown: [] })).toContain(
+		"Prompts cost $37.90 as billed, without the answers. By the provider's rules $32.35, with pi-strata about $20.62: $11.73 (36 %) less.",
+	);
 });
 
 test("the palette finds all words, names first", () => {
