@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -42,6 +42,21 @@ test("a package that is missing is named in one sentence", async () => {
 			/^strata: .*'pi-strata-is-not-there'.*; install pi-strata again\n$/,
 		),
 	});
+});
+
+test("a module of ours that is missing is named in one sentence", async () => {
+	expect(await runOn("24.21.0", packageWith('import "../core/gone.js"'))).toMatchObject({
+		code: 1,
+		stderr: expect.stringMatching(/^strata: .*gone\.js'?; install pi-strata again\n$/),
+	});
+});
+
+test("own modules are those of the package's real folder, also through a link", async () => {
+	const copy = packageWith('import { name } from "./other.js"; console.log(name)');
+	writeFileSync(join(dirname(copy), "..", "dist", "cli", "other.js"), "export const name = 'it';");
+	const link = join(tempDir(), "strata link.js");
+	symlinkSync(copy, link);
+	expect(await runOn(process.versions.node, link)).toMatchObject({ code: 0, stdout: "it\n" });
 });
 
 test("from a clone it runs the source", async () => {
