@@ -40,17 +40,25 @@ interface ChildOptions {
 	readonly maxHeapMb: number;
 	/** Bound of V8's space for new objects. Default: V8's own. */
 	readonly nurseryMb?: number;
+	/** Where Node keeps compiled code. Default: nowhere. */
+	readonly compileCache?: string | undefined;
 }
 
 /** A stateless process without our environment, for native code that untrusted data can crash or hang. */
-export function childProcess(entry: URL, { args, maxHeapMb, nurseryMb }: ChildOptions): WorkerPort {
+export function childProcess(
+	entry: URL,
+	{ args, maxHeapMb, nurseryMb, compileCache }: ChildOptions,
+): WorkerPort {
 	const child = fork(fileURLToPath(entry), args, {
 		serialization: "advanced",
 		execArgv: [
 			`--max-old-space-size=${maxHeapMb}`,
 			...(nurseryMb === undefined ? [] : [`--max-semi-space-size=${nurseryMb}`]),
 		],
-		env: process.platform === "win32" ? { SystemRoot: process.env.SystemRoot } : {},
+		env: {
+			...(process.platform === "win32" && { SystemRoot: process.env.SystemRoot }),
+			...(compileCache !== undefined && { NODE_COMPILE_CACHE: compileCache }),
+		},
 		stdio: ["ignore", "ignore", "ignore", "ipc"],
 	});
 	const keepAlive = (isNeeded: boolean) => {

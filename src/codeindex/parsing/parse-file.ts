@@ -8,14 +8,16 @@ import { type FileOutcome, failedFile } from "./file-outcome.ts";
 
 const extractors = new Map<Language, Extract | Error>();
 
-/** Loads the extractors of the files' languages. A failure becomes the problem of each file. */
-export async function loadLanguages(paths: readonly string[]): Promise<void> {
+/** Loads the extractors of the files' languages. Returns whether there were any. A failure becomes the problem of each file. */
+export async function loadLanguages(paths: readonly string[]): Promise<boolean> {
+	const before = extractors.size;
 	for (const path of paths) {
 		const language = languageOf(path);
 		if (!language || extractors.has(language)) continue;
 		const loaded = await language.loadExtract().catch((error: Error) => error);
 		extractors.set(language, loaded);
 	}
+	return extractors.size > before;
 }
 
 /** Never throws: an error is returned as the file's problem. Its language must be loaded. */

@@ -54,9 +54,9 @@ export class Parser {
 		const useful = () => this.#useful;
 		const folder = module.getCompileCacheDir?.();
 		// Node names a folder of its version in the one that it was given.
-		const cache = folder === undefined ? [] : [dirname(folder)];
+		const compileCache = folder === undefined ? undefined : dirname(folder);
 		this.#supervisor = new WorkerSupervisor({
-			start: () => childProcess(entry, { args: [root, ...cache], ...HEAP }),
+			start: () => childProcess(entry, { args: [root], compileCache, ...HEAP }),
 			get size() {
 				return useful();
 			},

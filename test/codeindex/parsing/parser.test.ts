@@ -1,11 +1,14 @@
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { FileOutcome } from "../../../src/codeindex/parsing/file-outcome.ts";
 import { Parser, type ParserOptions } from "../../../src/codeindex/parsing/parser.ts";
 import type { ScannedFile } from "../../../src/codeindex/scan/scanned-tree.ts";
+import { childProcess } from "../../../src/core/worker-port.ts";
+import { WorkerSupervisor } from "../../../src/core/worker-supervisor.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { writeTree } from "../indexer/test-index.ts";
 
@@ -43,6 +46,19 @@ test("files that take too long are reported one by one", { tags: "slow" }, async
 	await parser.parse(scanned, (outcome) => void outcomes.set(outcome.path, outcome));
 	expect(outcomes.size).toBe(scanned.length);
 	expect(JSON.stringify(outcomes.get("long.ts"))).toContain("parsing it took too long");
+});
+
+test("a parser process leaves its compiled code to the next one", { tags: "slow" }, async () => {
+	const compileCache = tempDir();
+	const root = tempDir();
+	writeTree(root, many(1));
+	const entry = new URL("../../../src/codeindex/parsing/parser-process.ts", import.meta.url);
+	const options = { args: [root], maxHeapMb: 512, compileCache };
+	const supervisor = new WorkerSupervisor({ start: () => childProcess(entry, options) });
+	atEnd(() => supervisor.close());
+	await supervisor.run({ paths: Object.keys(many(1)), extent: "whole" });
+	const kept = () => readdirSync(compileCache, { recursive: true }).length;
+	await expect.poll(kept, PATIENCE).toBeGreaterThan(30);
 });
 
 test("an abort ends what is in flight, and so does a failure to take an outcome", {
