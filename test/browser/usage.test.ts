@@ -179,10 +179,11 @@ describe.skipIf(browserPath === undefined)("what it costs", () => {
 		await page.getByText("Connected").waitFor();
 		await page.evaluate(() => location.assign("#/server"));
 		const history = page.getByRole("region", { name: "History", exact: true });
-		await eventually(() => history.locator("canvas").count()).toBe(4);
+		const drawn = history.locator("figure", { has: page.locator("svg path, svg rect") });
+		await eventually(() => drawn.count()).toBe(4);
 		for (const period of ["Hour", "Day", "Week"]) {
 			await history.getByRole("button", { name: period, exact: true }).click();
-			await eventually(() => history.locator("canvas").count()).toBe(4);
+			await eventually(() => drawn.count()).toBe(4);
 		}
 		await history.getByRole("button", { name: "As a table" }).click();
 		const rows = () => cells(page, "History of the server");
