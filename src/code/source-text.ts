@@ -46,9 +46,9 @@ const TOP = "  ";
 
 /** One item a symbol: `  12-40 class Reader`, with deeper lines for its members. */
 export function symbolLines(symbol: OutlineSymbol, text: SymbolText, indent = TOP): string[] {
-	const { line, endLine, members = [] } = symbol;
+	const { line, startLine = line, endLine, members = [] } = symbol;
 	return [
-		`${indent}${span(line, endLine)} ${text(symbol, indent === TOP)}`,
+		`${indent}${span(startLine, endLine)} ${text(symbol, indent === TOP)}`,
 		...members.flatMap((member) => symbolLines(member, text, `${indent}  `)),
 	];
 }
@@ -112,9 +112,18 @@ export function sourceForms(
 		...(first.members && first.members.length > 1 ? [one(memberNames)] : [one(linesOf)]),
 	];
 
-	function title({ path, line, endLine, owner, name, kind, isTest }: Source): string {
+	function title({
+		path,
+		line,
+		startLine = line,
+		endLine,
+		owner,
+		name,
+		kind,
+		isTest,
+	}: Source): string {
 		const full = owner ? `${owner}.${name}` : name;
-		const place = `${oneLine(show(path))}:${span(line, endLine)}`;
+		const place = `${oneLine(show(path))}:${span(startLine, endLine)}`;
 		return `${place}  ${kind} ${clip(oneLine(full), NAME_BYTES)}${isTest ? " (test)" : ""}`;
 	}
 

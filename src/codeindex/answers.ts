@@ -117,6 +117,8 @@ export interface SymbolBrief {
 	readonly owner?: string;
 	readonly kind: SymbolKind;
 	readonly line: number;
+	/** With decorators, attributes and what else stands before the name. Absent if it is `line`. */
+	readonly startLine?: number;
 	readonly endLine: number;
 	readonly exported: boolean;
 	readonly signature: string;

@@ -42,6 +42,8 @@ export interface Declared {
 	readonly symbol: SymbolKind;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
+	/** First line with decorators, attributes and what else stands before the name. Absent if it is the line of `at`. */
+	readonly startLine?: number;
 	readonly endLine: number;
 	/** One line without the body, at most 200 characters. */
 	readonly signature: string;
@@ -86,6 +88,8 @@ export interface Member {
 	readonly static: boolean;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
+	/** As of {@link Declared}. */
+	readonly startLine?: number;
 	readonly endLine: number;
 	readonly signature: string;
 	/** As of {@link Declared}. */

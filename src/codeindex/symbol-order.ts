@@ -9,6 +9,11 @@ export interface OrderedSymbol {
 	readonly facts: Declared | Member;
 }
 
+/** The first line with decorators, attributes and what else stands before the name. */
+export function firstLine({ at, startLine }: Pick<Declared, "at" | "startLine">): number {
+	return startLine ?? at[0];
+}
+
 /** More symbols of one file, as in generated tables, are not searched. */
 const MAX_SYMBOLS = 2 ** 12;
 

@@ -40,6 +40,7 @@ export const CodeSymbol = Type.Object({
 	owner: Type.Optional(Type.String()),
 	kind: SymbolKind,
 	...numberFields("line", "endLine"),
+	startLine: Type.Optional(Type.Number()),
 	exported: Type.Boolean(),
 	signature: Type.String(),
 	doc: Type.Optional(Type.String()),

@@ -62,7 +62,7 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 	const main = declarations[kinds.indexOf(symbol)] as Declaration;
 	const last = symbol === "function" ? (declarations[kinds.lastIndexOf(symbol)] ?? main) : main;
 	const others = declarations.filter((one) => one !== main);
-	const docs = [main, ...others].map((one) => docBefore(source, one.from));
+	const docs = [main, ...others].map((one) => docBefore(source, startOf(one)));
 	const doc = docs.find((text) => text !== undefined);
 	const owner: TypeName = { binding: index, side: "value" };
 	for (const one of declarations) {
@@ -88,6 +88,7 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 		symbol,
 		at: positions.at(main.id.start),
 		...(others.length > 0 && { alsoAt: others.map((one) => positions.at(one.id.start)) }),
+		...startLine(facts, startOf(main), main.id),
 		endLine: positions.line(Math.max(last.node.end - 1, 0)),
 		signature: headOf(source, headStart(facts, main), headEnd(main.node)),
 		...(doc !== undefined && { doc }),
@@ -96,6 +97,22 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 		...(parameters && { parameters }),
 		...(members.length > 0 && { members }),
 	};
+}
+
+/** Decorators may stand before `export`. */
+function startOf({ node, from }: Declaration): number {
+	const [decorator] = "decorators" in node ? (node.decorators ?? []) : [];
+	return Math.min(from, decorator?.start ?? from);
+}
+
+/** Present if it is not the line of the name. */
+function startLine(
+	{ positions }: FactsBuilder,
+	from: number,
+	id: Key,
+): Pick<Declared, "startLine"> {
+	const line = positions.line(from);
+	return line < positions.line(id.start) ? { startLine: line } : {};
 }
 
 /** Whether a type is written for a variable or, in a comment, for any declaration. */
@@ -317,6 +334,7 @@ function describe({ facts }: Place, described: Described): Member {
 		symbol,
 		static: described.static,
 		at: facts.positions.at(key.start),
+		...startLine(facts, node.start, key),
 		endLine: facts.positions.line(Math.max(node.end - 1, 0)),
 		signature: headOf(facts.source, node.start, headEnd(node)),
 		...(doc !== undefined && { doc }),

@@ -12,6 +12,7 @@ import type {
 import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader, ReadText } from "../index-reader.ts";
 import { languageOf } from "../languages.ts";
+import { firstLine } from "../symbol-order.ts";
 import { knownFile } from "./known-file.ts";
 import { type FoundSymbol, symbolsIn, toBrief } from "./symbols.ts";
 import { definitionsByUse } from "./usages.ts";
@@ -81,17 +82,18 @@ function sourceOf(
 	text: string,
 ): NonNullable<SymbolSource["source"]> {
 	const lines = text.split(/\r?\n/);
-	const places = [facts.at, ...(facts.alsoAt ?? [])].map(([line]) => line);
+	const places = (facts.alsoAt ?? []).map(([line]) => line);
 	// Merged declarations of a type can be far apart, and so can a prototype: only the main one is shown.
 	const language = languageOf(reader.files.get(entity.file)?.path ?? "");
 	const isTogether = facts.symbol === "function" && language?.usages !== "names";
-	const first = isTogether ? Math.min(...places) : facts.at[0];
-	const firstLine = withComments(lines, first);
-	const last = Math.min(facts.endLine, firstLine + MAX_LINES - 1);
+	const start = firstLine(facts);
+	const first = isTogether ? Math.min(start, ...places) : start;
+	const shown = withComments(lines, first);
+	const last = Math.min(facts.endLine, shown + MAX_LINES - 1);
 	return {
-		firstLine,
-		lines: lines.slice(firstLine - 1, last),
-		...namesWithin(reader, entity, [firstLine, last]),
+		firstLine: shown,
+		lines: lines.slice(shown - 1, last),
+		...namesWithin(reader, entity, [shown, last]),
 	};
 }
 

@@ -5,6 +5,7 @@ import { languageOf } from "../languages.ts";
 import { linkerOf } from "../link/linker.ts";
 import { dependenciesOf } from "../link/modules.ts";
 import { usagesOfSymbol } from "../link/usages.ts";
+import { firstLine } from "../symbol-order.ts";
 import { type Reached, reach } from "./graph.ts";
 
 /** A use of something that changes: in a symbol's body, or in statements of a file's top level. */
@@ -85,8 +86,8 @@ function reachedFrom(reader: IndexReader, whole: ReadonlyMap<FileId, number>): R
 function bindingAround(bindings: readonly Binding[], line: number): number[] {
 	return bindings.flatMap((one, index) => {
 		if (one.kind !== "declared") return [];
-		const isAround = [one, ...(one.members ?? [])].some(({ at, endLine }) => {
-			return at[0] <= line && line <= endLine;
+		const isAround = [one, ...(one.members ?? [])].some((part) => {
+			return firstLine(part) <= line && line <= part.endLine;
 		});
 		return isAround ? [index] : [];
 	});

@@ -116,6 +116,7 @@ export function toBrief({ facts, exported, owners }: Omit<FoundSymbol, "entity">
 		...(owners.length > 0 && { owner: owners.join(".") }),
 		kind: facts.symbol as SymbolKind,
 		line: facts.at[0],
+		...(facts.startLine !== undefined && { startLine: facts.startLine }),
 		endLine: facts.endLine,
 		exported,
 		signature: facts.signature,

@@ -10,7 +10,7 @@ import { type Linker, linkerOf } from "../link/linker.ts";
 import { type Entity, keyOf } from "../link/modules.ts";
 import { type MemberUsages, type Sites, usagesOfMembers, usagesOfSymbol } from "../link/usages.ts";
 import { usagesByName } from "../link/usages-by-name.ts";
-import { type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
+import { firstLine, type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
 import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from "./symbols.ts";
@@ -231,7 +231,7 @@ function enclosing(reader: IndexReader): (file: FileId, line: number) => string 
 		if (!spans.has(file) && spans.size >= MAX_GROUPED_FILES) return undefined;
 		const symbols = getOrAdd(spans, file, () => symbolsOf(reader.bindings(file)));
 		// Members follow their owners, so the last one around the line is the innermost.
-		const one = symbols.findLast(({ facts }) => facts.at[0] <= line && line <= facts.endLine);
+		const one = symbols.findLast(({ facts }) => firstLine(facts) <= line && line <= facts.endLine);
 		return one && [...one.owners, one.facts.name].join(".");
 	};
 }

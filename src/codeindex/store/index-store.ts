@@ -256,6 +256,8 @@ export const migrations: Migration[] = [
 	empty,
 	// Adds members that statements of JavaScript assign.
 	empty,
+	// Adds first lines of declarations, and members of second-tier languages that were left out.
+	empty,
 ];
 
 /**

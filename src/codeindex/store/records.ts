@@ -124,13 +124,21 @@ const MEMBERS = 32;
 const STATIC = 64;
 const PARTIAL = 128;
 const PARAMETERS = 256;
+const START = 512;
 
-type Shared = Pick<Declared, "name" | "symbol" | "at" | "alsoAt" | "endLine" | "signature">;
+type Shared = Pick<
+	Declared,
+	"name" | "symbol" | "at" | "alsoAt" | "startLine" | "endLine" | "signature"
+>;
 
 function sharedFlags(from: Fields<Declared | Member>): number {
-	const { alsoAt, type, parameters, members } = from;
+	const { alsoAt, startLine, type, parameters, members } = from;
 	return (
-		bit(alsoAt, ALSO_AT) | bit(type, TYPE) | bit(parameters, PARAMETERS) | bit(members, MEMBERS)
+		bit(alsoAt, ALSO_AT) |
+		bit(type, TYPE) |
+		bit(parameters, PARAMETERS) |
+		bit(members, MEMBERS) |
+		bit(startLine !== undefined, START)
 	);
 }
 
@@ -138,10 +146,13 @@ function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
 	const name = io.string(from.name);
 	const symbol = oneOf(io, SYMBOL_KINDS, "symbol", from.symbol);
 	const at = position(io, from.at);
+	const startLine = flags & START ? at[0] - io.signed(at[0] - (from.startLine ?? 0)) : undefined;
 	const endLine = at[0] + io.signed((from.endLine ?? 0) - at[0]);
 	const signature = signatureOf(io, name, from.signature);
-	if (!(flags & ALSO_AT)) return { name, symbol, at, endLine, signature };
-	return { name, symbol, at, alsoAt: positions(io, from.alsoAt), endLine, signature };
+	const found: Writable<Shared> = { name, symbol, at, endLine, signature };
+	if (flags & ALSO_AT) found.alsoAt = positions(io, from.alsoAt);
+	if (startLine !== undefined) found.startLine = startLine;
+	return found;
 }
 
 /** Most signatures contain the name, so only the text around it is stored. */
@@ -158,10 +169,8 @@ const member: Layout<Member> = (io, from: Fields<Member> = NONE) => {
 	const flags = io.number(
 		sharedFlags(from) | bit(from.doc !== undefined, DOC) | bit(from.static, STATIC),
 	);
-	const { name, symbol, at, endLine, signature, alsoAt } = shared(io, flags, from);
 	const isStatic = (flags & STATIC) !== 0;
-	const found: Writable<Member> = { name, symbol, static: isStatic, at, endLine, signature };
-	if (alsoAt) found.alsoAt = alsoAt;
+	const found: Writable<Member> = { ...shared(io, flags, from), static: isStatic };
 	if (flags & DOC) found.doc = io.string(from.doc);
 	if (flags & TYPE) found.type = typeName(io, from.type);
 	if (flags & PARAMETERS) found.parameters = parameters(io, from.parameters);
@@ -171,9 +180,7 @@ const member: Layout<Member> = (io, from: Fields<Member> = NONE) => {
 const members = listOf(member);
 
 function declaredBinding(io: Bytes, flags: number, from: Fields<Declared>): Declared {
-	const { name, symbol, at, endLine, signature, alsoAt } = shared(io, flags, from);
-	const found: Writable<Declared> = { kind: "declared", name, symbol, at, endLine, signature };
-	if (alsoAt) found.alsoAt = alsoAt;
+	const found: Writable<Declared> = { kind: "declared", ...shared(io, flags, from) };
 	if (flags & DOC) found.doc = io.string(from.doc);
 	if (flags & HERITAGE) found.heritage = typeNames(io, from.heritage);
 	if (flags & TYPE) found.type = typeName(io, from.type);

@@ -241,7 +241,7 @@ export const SAMPLES: Readonly<Record<string, Sample>> = {
 		outline: {
 			path: "src/list.h",
 			symbols: [
-				"LIST_H variable 2-3",
+				"LIST_H variable 2-2",
 				"list class 5-7",
 				"list.size property 6-6",
 				"list_t type 7-7",

@@ -75,11 +75,13 @@ const { member } = fc.letrec<{ member: Member }>((tie) => ({
 			}),
 			optional<{
 				alsoAt: Position[];
+				startLine: number;
 				type: TypeName;
 				parameters: Parameter[];
 				members: Member[];
 			}>({
 				parameters,
+				startLine: fc.integer({ min: 1, max: 100_000 }),
 				alsoAt: fc.array(position, { maxLength: 2 }),
 				type: typeName,
 				members: fc.oneof(
@@ -100,6 +102,7 @@ const declared: fc.Arbitrary<Declared> = fc
 		}),
 		optional<{
 			alsoAt: Position[];
+			startLine: number;
 			doc: string;
 			heritage: TypeName[];
 			type: TypeName;
@@ -109,6 +112,7 @@ const declared: fc.Arbitrary<Declared> = fc
 		}>({
 			parameters,
 			partial: fc.constant(true),
+			startLine: fc.integer({ min: 1, max: 100_000 }),
 			alsoAt: fc.array(position, { maxLength: 2 }),
 			doc: text,
 			heritage: fc.array(typeName, { maxLength: 2 }),

@@ -10,8 +10,14 @@ export interface Found {
 	readonly symbol: SymbolKind;
 	/** Holds members. */
 	readonly body?: SyntaxNode | undefined;
+	/** Members that are written elsewhere: components of a record. */
+	readonly members?: readonly Found[];
 	/** The signature ends here. Default: before the body, or the end of the node. */
 	readonly headEnd?: number | undefined;
+	/** What follows in the signature: `Foo` in `typedef struct { … } Foo`. */
+	readonly signature?: SyntaxNode;
+	/** Where it begins, if that is not its node: attributes stand before it. */
+	readonly from?: number;
 	/** The type to which it belongs, if that is written elsewhere: `Foo` in `void Foo::bar()`. */
 	readonly owner?: SyntaxNode | undefined;
 	/** The node of the declaration, if it is inside of the one that was looked at. */
@@ -31,6 +37,10 @@ export interface OutlineRules {
 	imports(node: SyntaxNode, text: (node: SyntaxNode) => string): readonly Import[];
 	/** Matches types of nodes that are names. */
 	readonly names: RegExp;
+	/** Matches types of nodes that stand before a declaration and belong to it: attributes. */
+	readonly leading?: RegExp;
+	/** Matches types of nodes whose declaration begins where they begin: templates. */
+	readonly wrapping?: RegExp;
 	/** Matches what begins a line of a doc comment. */
 	readonly docLine?: RegExp;
 	/** Whether others may use a declaration, by its signature. Default: yes. */
@@ -70,19 +80,44 @@ class Outline {
 		this.#walkNames(root, binding);
 	}
 
-	#declareIn(nodes: readonly SyntaxNode[], depth = 0): void {
+	#declareIn(nodes: readonly SyntaxNode[]): void {
+		for (const { node, found, from } of this.#foundIn(nodes)) this.#declareTop(node, found, from);
+	}
+
+	/** Declarations with the offset at which they begin, with their attributes. */
+	*#foundIn(
+		nodes: readonly SyntaxNode[],
+		depth = 0,
+		wrapped?: number,
+	): Generator<{ readonly node: SyntaxNode; readonly found: Found; readonly from: number }> {
+		let leading = wrapped;
 		for (const node of nodes) {
+			if (this.#rules.leading?.test(node.type)) {
+				leading ??= node.start;
+				continue;
+			}
 			const found = this.#rules.find(node, this.#text);
 			if (found === "through") {
-				if (depth < MAX_DEPTH) this.#declareIn(node.children, depth + 1);
-			} else for (const one of found) this.#declareTop(one.node ?? node, one);
+				const from = this.#rules.wrapping?.test(node.type) ? (leading ?? node.start) : undefined;
+				if (depth < MAX_DEPTH) yield* this.#foundIn(node.children, depth + 1, from);
+			} else {
+				for (const one of found) {
+					const at = one.node ?? node;
+					yield {
+						node: at,
+						found: one,
+						from: one.from ?? (at === node ? (leading ?? at.start) : at.start),
+					};
+				}
+			}
+			if (!/comment/.test(node.type)) leading = wrapped;
 		}
 	}
 
-	#declareTop(node: SyntaxNode, found: Found): void {
+	#declareTop(node: SyntaxNode, found: Found, from: number): void {
 		const { owner } = found;
 		if (owner) {
-			this.#addTo(owner, node, [this.#member(node, found)]);
+			this.#addTo(owner, node, [this.#member(node, found, from)]);
 			return;
 		}
 		const name = this.#text(found.id);
@@ -98,13 +133,12 @@ class Outline {
 			this.#draft.bindings[known] = { ...before, alsoAt, ...(all.length > 0 && { members: all }) };
 			return;
 		}
-		const doc = this.#docBefore(node) ?? before?.doc;
+		const doc = this.#docBefore(from) ?? before?.doc;
 		const declared: Mutable<Declared> = {
 			kind: "declared",
 			name,
-			symbol: found.symbol,
-			at: this.#draft.at(found.id.start),
-			endLine: this.#draft.line(node.end),
+			symbol: found.symbol === "property" ? "variable" : found.symbol,
+			...this.#extent(node, found, from),
 			signature: this.#signature(node, found),
 		};
 		if (doc !== undefined) declared.doc = doc;
@@ -119,6 +153,25 @@ class Outline {
 		if (this.#rules.isPublic?.(declared.signature, name) ?? true) this.#draft.export(name, binding);
 	}
 
+	#extent(
+		{ end }: SyntaxNode,
+		{ id }: Found,
+		from: number,
+	): Pick<Declared, "at" | "startLine" | "endLine"> {
+		const at = this.#draft.at(id.start);
+		const startLine = this.#draft.line(from);
+		return {
+			at,
+			...(startLine < at[0] && { startLine }),
+			endLine: this.#draft.line(Math.max(this.#endOf(end), id.start)),
+		};
+	}
+
+	/** Without the line break that ends a directive. */
+	#endOf(end: number): number {
+		return this.#draft.source[end - 1] === "\n" ? end - 1 : end;
+	}
+
 	/** Adds members to a type that may be declared elsewhere: `impl Foo`, `void Foo::bar()`. */
 	#addTo(owner: SyntaxNode, node: SyntaxNode, members: readonly Member[]): void {
 		const name = this.#text(owner);
@@ -130,7 +183,7 @@ class Outline {
 				symbol: "class",
 				partial: true,
 				at: this.#draft.at(owner.start),
-				endLine: this.#draft.line(node.end),
+				endLine: this.#draft.line(this.#endOf(node.end)),
 				signature: `members of ${name}`,
 			});
 			this.#tops.set(name, binding);
@@ -144,41 +197,47 @@ class Outline {
 		};
 	}
 
-	#membersOf({ body }: Found, depth = 0): Member[] {
-		const members: Member[] = [];
-		const visit = (nodes: readonly SyntaxNode[], level: number): void => {
-			for (const node of nodes) {
-				const found = this.#rules.find(node, this.#text);
-				if (found === "through") {
-					if (level < MAX_DEPTH) visit(node.children, level + 1);
-				} else for (const one of found) members.push(this.#member(one.node ?? node, one, depth));
-			}
-		};
-		if (body && depth < MAX_DEPTH) visit(body.children, 0);
+	#membersOf({ body, members: others = [] }: Found, depth = 0): Member[] {
+		const members = others.map((one) => {
+			const node = one.node ?? one.id;
+			return this.#member(node, one, node.start, depth);
+		});
+		if (!body || depth >= MAX_DEPTH) return members;
+		for (const { node, found, from } of this.#foundIn(body.children)) {
+			const member = this.#member(node, found, from, depth);
+			// `impl Foo` in the module that declares Foo.
+			const owner = found.owner && this.#text(found.owner);
+			const at = owner === undefined ? -1 : members.findIndex((one) => one.name === owner);
+			const known = members[at];
+			if (known) members[at] = { ...known, members: [...(known.members ?? []), member] };
+			else members.push(member);
+		}
 		return members;
 	}
 
-	#member(node: SyntaxNode, found: Found, depth = 0): Member {
+	#member(node: SyntaxNode, found: Found, from: number, depth = 0): Member {
 		this.#declaredAt.add(found.id.start);
 		const { symbol } = found;
 		const inner = this.#membersOf(found, depth + 1);
+		const doc = this.#docBefore(from);
 		return {
 			name: this.#text(found.id),
 			symbol: symbol === "function" ? "method" : symbol === "variable" ? "property" : symbol,
 			static: false,
-			at: this.#draft.at(found.id.start),
-			endLine: this.#draft.line(node.end),
+			...this.#extent(node, found, from),
 			signature: this.#signature(node, found),
+			...(doc !== undefined && { doc }),
 			...(inner.length > 0 && { members: inner }),
 		};
 	}
 
-	#signature(node: SyntaxNode, { body, headEnd }: Found): string {
+	#signature(node: SyntaxNode, { body, headEnd, signature }: Found): string {
 		const end = headEnd ?? body?.start ?? child(node, "body")?.start ?? node.end;
-		return this.#draft.signature(node.start, Math.min(end, node.start + 400));
+		const head = this.#draft.signature(node.start, Math.min(end, node.start + 400));
+		return signature ? `${head} ${this.#draft.signature(signature.start, signature.end)}` : head;
 	}
 
-	#docBefore({ start }: SyntaxNode): string | undefined {
+	#docBefore(start: number): string | undefined {
 		const { source } = this.#draft;
 		const { docLine } = this.#rules;
 		return (docLine && commentBefore(source, start, docLine)) ?? blockBefore(source, start);

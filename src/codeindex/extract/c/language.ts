@@ -1,5 +1,6 @@
 import type { Language } from "../../language.ts";
 import { grammar as cppGrammar } from "../cpp/language.ts";
+import { parsable } from "../cpp/parsable.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 /** Headers may be C++. They are parsed as such if they have its keywords. */
@@ -26,7 +27,7 @@ export const c: Language = {
 		};
 		const [plain, cpp] = await Promise.all([
 			withGrammar(grammar, load),
-			withGrammar(cppGrammar, load),
+			withGrammar(cppGrammar, load, parsable),
 		]);
 		return (path, source) => (path.endsWith(".h") && CPP.test(source) ? cpp : plain)(path, source);
 	},

@@ -21,15 +21,26 @@ const THROUGH =
 export const rules: OutlineRules = {
 	find(node) {
 		const symbol = TYPES[node.type as keyof typeof TYPES];
-		if (symbol) return named(node, symbol);
+		if (symbol) return isNameless(node) ? "through" : named(node, symbol);
 		switch (node.type) {
-			case "function_definition":
-				return functionIn(node, child(node, "declarator"));
+			case "function_definition": {
+				const declarator = child(node, "declarator");
+				if (declarator?.type !== "parenthesized_declarator") return functionIn(node, declarator);
+				// After a macro, `static int __init start(void)` reads as a declaration and a function of type `start`.
+				const id = child(node, "type");
+				return id?.type === "type_identifier"
+					? [{ id, symbol: "function", headEnd: child(node, "body")?.start ?? node.end }]
+					: [];
+			}
 			case "type_definition":
 				return [...inner(node), ...declarators(node, "type")];
 			case "declaration":
-			case "field_declaration":
-				return [...inner(node), ...declarators(node, "variable")];
+			case "field_declaration": {
+				const found = [...inner(node), ...declarators(node, "variable")];
+				const type = child(node, "type");
+				// The members of `union { int a; };` are those of what is around it.
+				return found.length === 0 && type && isNameless(type) ? "through" : found;
+			}
 		}
 		return THROUGH.test(node.type) ? "through" : [];
 	},
@@ -38,9 +49,15 @@ export const rules: OutlineRules = {
 		return path ? [{ specifier: text(path), node: path }] : [];
 	},
 	names: /^(?:type_|field_|namespace_)?identifier$/,
+	wrapping: /^template_declaration$/,
 	docLine: /^\/\/[/!]? ?/,
 	isPublic: (signature) => !/^static\b/.test(signature),
 };
+
+/** A type that is defined without a name: `struct { … }`. */
+function isNameless(node: SyntaxNode): boolean {
+	return /_specifier$/.test(node.type) && !child(node, "name") && child(node, "body") !== undefined;
+}
 
 function named(node: SyntaxNode, symbol: (typeof TYPES)[keyof typeof TYPES]): readonly Found[] {
 	const id = child(node, "name");
@@ -65,13 +82,24 @@ function inner(node: SyntaxNode): readonly Found[] {
 }
 
 function declarators(node: SyntaxNode, symbol: "type" | "variable"): readonly Found[] {
-	return node.children.flatMap((part) => {
+	const type = child(node, "type");
+	const body = type && child(type, "body");
+	return node.children.flatMap((part): Found[] => {
 		if (part.field !== "declarator") return [];
 		const target = functionDeclarator(part);
-		if (target && symbol !== "type") return functionIn(node, part);
+		if (target && symbol !== "type") return [...functionIn(node, part)];
 		const { id, owner } = nameIn(part);
-		// A static member that is defined outside of its class.
-		return id ? [{ id, owner, symbol, headEnd: Math.min(node.end, part.end) }] : [];
+		if (!id) return [];
+		if (!body) {
+			// A static member that is defined outside of its class.
+			return [{ id, owner, symbol, headEnd: Math.min(node.end, part.end) }];
+		}
+		const head = { id, headEnd: body.start, signature: part };
+		if (!isNameless(type)) return [{ ...head, symbol }];
+		// `typedef struct { … } Foo` names the type.
+		const isType = symbol === "type" && part === id;
+		const kind = isType ? TYPES[type.type as keyof typeof TYPES] : symbol;
+		return [{ ...head, symbol: kind, body }];
 	});
 }
 

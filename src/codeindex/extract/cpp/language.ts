@@ -1,5 +1,6 @@
 import type { Language } from "../../language.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+import { parsable } from "./parsable.ts";
 
 export const grammar = { package: "tree-sitter-cpp", file: "tree-sitter-cpp.wasm" };
 
@@ -11,12 +12,16 @@ export const cpp: Language = {
 	usages: "names",
 	family: "c",
 	loadExtract: () =>
-		withGrammar(grammar, async () => {
-			const [{ extractOutline }, { rules }] = await Promise.all([
-				import("../by-name/outline.ts"),
-				import("./rules.ts"),
-			]);
-			return (_path, source, tree) => extractOutline(rules, source, tree);
-		}),
+		withGrammar(
+			grammar,
+			async () => {
+				const [{ extractOutline }, { rules }] = await Promise.all([
+					import("../by-name/outline.ts"),
+					import("./rules.ts"),
+				]);
+				return (_path, source, tree) => extractOutline(rules, source, tree);
+			},
+			parsable,
+		),
 	loadResolver: async () => (await import("../../resolve/cpp/resolver.ts")).createResolver,
 };

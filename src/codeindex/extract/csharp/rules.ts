@@ -1,5 +1,6 @@
-import { byType, type OutlineRules } from "../by-name/outline.ts";
+import { byType, type Found, type OutlineRules } from "../by-name/outline.ts";
 import { child, ofType } from "../tree-sitter/facts-draft.ts";
+import type { SyntaxNode } from "../tree-sitter/syntax-tree.ts";
 
 const find = byType(
 	{
@@ -16,12 +17,29 @@ const find = byType(
 		property_declaration: "variable",
 		event_declaration: "variable",
 		local_function_statement: "function",
+		destructor_declaration: "function",
 	},
-	/^(?:namespace_declaration|file_scoped_namespace_declaration|declaration_list|enum_member_declaration_list|global_statement)$/,
+	/^(?:namespace_declaration|file_scoped_namespace_declaration|declaration_list|enum_member_declaration_list|global_statement|preproc_(?:if|elif|else))$/,
 );
 
 export const rules: OutlineRules = {
-	find(node) {
+	find(node, text) {
+		switch (node.type) {
+			case "record_declaration":
+			case "record_struct_declaration": {
+				const members = (ofType(node, "parameter_list")?.children ?? []).flatMap((part) => {
+					const id = child(part, "name");
+					return id ? [{ id, symbol: "property" as const, node: part, headEnd: part.end }] : [];
+				});
+				const found = find(node);
+				return found === "through" ? found : found.map((one) => ({ ...one, members }));
+			}
+			case "indexer_declaration":
+				return special(node, /\bthis\s*$/, text);
+			case "operator_declaration":
+			case "conversion_operator_declaration":
+				return special(node, /\boperator\b[\s\S]*$/, text);
+		}
 		if (node.type !== "field_declaration" && node.type !== "event_field_declaration")
 			return find(node);
 		const variables = ofType(node, "variable_declaration")?.children ?? [];
@@ -38,6 +56,21 @@ export const rules: OutlineRules = {
 		return name === "" ? [] : [{ specifier: name, node }];
 	},
 	names: /^identifier$/,
-	docLine: /^\/\/\/ ?(?:<\/?summary>)?/,
+	docLine: /^\/\/\/ ?/,
 	isPublic: (signature) => !/\b(?:private|internal)\b/.test(signature),
 };
+
+/** A member whose name is a keyword before its parameters: `this[int i]`, `operator +(…)`. */
+function special(
+	node: SyntaxNode,
+	name: RegExp,
+	text: (node: SyntaxNode) => string,
+): readonly Found[] {
+	const parameters = child(node, "parameters");
+	if (!parameters) return [];
+	const [found] = name.exec(text({ ...node, end: parameters.start })) ?? [];
+	if (found === undefined) return [];
+	const start = parameters.start - found.length;
+	const id = { ...node, start, end: start + found.trimEnd().length };
+	return [{ id, symbol: "function", headEnd: parameters.end }];
+}

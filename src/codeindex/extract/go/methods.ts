@@ -1,4 +1,5 @@
 import type { Declared, Member, TypeName } from "../../facts.ts";
+import { commentBefore } from "../tree-sitter/doc-text.ts";
 import { child, type FactsDraft } from "../tree-sitter/facts-draft.ts";
 import type { SyntaxNode } from "../tree-sitter/syntax-tree.ts";
 import { Block, type FileNames, UNKNOWN } from "./scope.ts";
@@ -84,6 +85,7 @@ export function member(
 	type: TypeName | undefined,
 	end = node.end,
 ): Member {
+	const doc = commentBefore(draft.source, node.start, /^\/\/ ?/);
 	return {
 		name: draft.text(id),
 		symbol,
@@ -91,6 +93,7 @@ export function member(
 		at: draft.at(id.start),
 		endLine: draft.line(node.end),
 		signature: draft.signature(node.start, Math.min(end, node.start + 200)),
+		...(doc !== undefined && { doc }),
 		...(type && { type }),
 	};
 }

@@ -1,5 +1,5 @@
 import { byType, type OutlineRules } from "../by-name/outline.ts";
-import { child } from "../tree-sitter/facts-draft.ts";
+import { child, ofType } from "../tree-sitter/facts-draft.ts";
 
 const find = byType(
 	{
@@ -19,6 +19,15 @@ const find = byType(
 
 export const rules: OutlineRules = {
 	find(node) {
+		if (node.type === "record_declaration") {
+			const components = child(node, "parameters")?.children ?? [];
+			const members = components.flatMap((part) => {
+				const id = child(part, "name") ?? ofType(part, "variable_declarator")?.children[0];
+				return id ? [{ id, symbol: "property" as const, node: part, headEnd: part.end }] : [];
+			});
+			const found = find(node);
+			return found === "through" ? found : found.map((one) => ({ ...one, members }));
+		}
 		if (node.type !== "field_declaration" && node.type !== "constant_declaration")
 			return find(node);
 		return node.children.flatMap((part) => {

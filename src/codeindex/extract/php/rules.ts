@@ -1,5 +1,5 @@
-import { byType, type Import, type OutlineRules } from "../by-name/outline.ts";
-import { child } from "../tree-sitter/facts-draft.ts";
+import { byType, type Found, type Import, type OutlineRules } from "../by-name/outline.ts";
+import { child, ofType } from "../tree-sitter/facts-draft.ts";
 import type { SyntaxNode } from "../tree-sitter/syntax-tree.ts";
 
 const find = byType(
@@ -12,11 +12,13 @@ const find = byType(
 		function_definition: "function",
 		method_declaration: "function",
 	},
-	/^(?:namespace_definition|compound_statement|declaration_list|enum_declaration_list|if_statement)$/,
+	/^(?:namespace_definition|compound_statement|declaration_list|enum_declaration_list|if_statement|colon_block|else_clause|else_if_clause)$/,
 );
 
 export const rules: OutlineRules = {
-	find(node) {
+	find(node, text) {
+		if (node.type === "method_declaration") return [...methods(node), ...promoted(node)];
+		if (node.type === "expression_statement") return defined(node, text);
 		if (node.type !== "property_declaration" && node.type !== "const_declaration")
 			return find(node);
 		return node.children.flatMap((part) => {
@@ -52,4 +54,28 @@ function* used(node: SyntaxNode, text: (node: SyntaxNode) => string): Generator<
 		if (name === "" || !/^[\w\\]+$/.test(name)) continue;
 		yield { specifier: prefix === undefined ? name : `${prefix}\\${name}`, node };
 	}
+}
+
+function methods(node: SyntaxNode): readonly Found[] {
+	const found = find(node);
+	return found === "through" ? [] : found;
+}
+
+/** Parameters of a constructor that declare properties. */
+function promoted(method: SyntaxNode): readonly Found[] {
+	return (child(method, "parameters")?.children ?? []).flatMap((node) => {
+		const name = node.type === "property_promotion_parameter" ? child(node, "name") : undefined;
+		const id = name && (ofType(name, "name") ?? ofType(name.children[0] ?? name, "name"));
+		return id ? [{ id, symbol: "variable" as const, node, headEnd: node.end }] : [];
+	});
+}
+
+/** `define("NAME", …)` */
+function defined(node: SyntaxNode, text: (node: SyntaxNode) => string): readonly Found[] {
+	const call = ofType(node, "function_call_expression");
+	const called = call && child(call, "function");
+	if (!call || !called || text(called).toLowerCase() !== "define") return [];
+	const string = child(call, "arguments")?.children[0]?.children[0];
+	const id = string && ofType(string, "string_content");
+	return id && /^\w+$/.test(text(id)) ? [{ id, symbol: "variable", headEnd: call.end }] : [];
 }

@@ -211,7 +211,10 @@ export abstract class PythonChains implements TypeReader {
 		return CHAINS.test(node.type) ? { type: typeOf(this.reach(node, scope, false)) } : {};
 	}
 
-	readonly #decorators = new Map<SyntaxNode, readonly string[]>();
+	readonly #decorators = new Map<
+		SyntaxNode,
+		{ readonly names: readonly string[]; readonly start: number }
+	>();
 
 	/** Called for every decorated definition before its names are used. */
 	noteDecorators(decorated: SyntaxNode): void {
@@ -224,11 +227,16 @@ export abstract class PythonChains implements TypeReader {
 					.replace(/^@\s*|\(.*$/gs, "")
 					.trim(),
 			);
-		if (definition) this.#decorators.set(definition, names);
+		if (definition) this.#decorators.set(definition, { names, start: decorated.start });
 	}
 
 	decoratorsOf(node: SyntaxNode): readonly string[] {
-		return this.#decorators.get(node) ?? [];
+		return this.#decorators.get(node)?.names ?? [];
+	}
+
+	/** Offset of the definition with its decorators. */
+	startOf(node: SyntaxNode): number {
+		return this.#decorators.get(node)?.start ?? node.start;
 	}
 
 	methodKind(node: SyntaxNode): "static" | "class" | "instance" {

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../../core/get-or-add.ts";
 import type { Declared, Member, TypeName } from "../../facts.ts";
 import { firstSentence } from "../tree-sitter/doc-text.ts";
 import { child, typeOf } from "../tree-sitter/facts-draft.ts";
@@ -45,22 +46,30 @@ function describe(walk: PythonChains, { name, binding, nodes }: TopDeclaration):
 	if (!main || "by" in main) return describeVariable(walk, name, binding, main as Target);
 	const id = child(main, "name") ?? main;
 	const also = nodes.filter((node) => node !== main && !("by" in node)) as SyntaxNode[];
+	const isClass = main.type === "class_definition";
 	const declared: Mutable<Declared> = {
 		kind: "declared",
 		name,
-		symbol: main.type === "class_definition" ? "class" : "function",
+		symbol: isClass ? "class" : "function",
 		at: draft.at(id.start),
-		endLine: draft.line(main.end),
+		...startLine(walk, main),
+		endLine: isClass ? draft.line(main.end) : draft.line(endTogether(walk, [main, ...also])),
 		signature: signatureOf(walk, main),
 	};
 	const alsoAt = also.map((node) => draft.at((child(node, "name") ?? node).start));
 	if (alsoAt.length > 0) declared.alsoAt = alsoAt;
 	const doc = docOf(walk, main);
 	if (doc !== undefined) declared.doc = doc;
-	if (main.type === "class_definition") {
+	if (isClass) {
 		const heritage = heritageOf(walk, main, walk.module, { binding, side: "value" });
 		if (heritage.length > 0) declared.heritage = heritage;
-		const members = membersOf(walk, main, walk.module);
+		// A class can be written once in each branch.
+		const all = [main, ...also.filter(({ type }) => type === "class_definition")];
+		const byName = new Map<string, Member>();
+		for (const member of all.flatMap((node) => membersOf(walk, node, walk.module))) {
+			if (!byName.has(member.name)) byName.set(member.name, member);
+		}
+		const members = [...byName.values()];
 		if (members.length > 0) declared.members = members;
 	} else {
 		const type = resultOf(walk, main, walk.module);
@@ -68,6 +77,23 @@ function describe(walk: PythonChains, { name, binding, nodes }: TopDeclaration):
 	}
 	return declared;
 }
+
+/** Present if decorators begin on an earlier line. */
+function startLine(walk: PythonChains, node: SyntaxNode): Pick<Declared, "startLine"> {
+	const line = walk.draft.line(walk.startOf(node));
+	return line < walk.draft.line((child(node, "name") ?? node).start) ? { startLine: line } : {};
+}
+
+/** End of the first definition and those that follow it at once: overloads, setters, those of other branches. */
+function endTogether(walk: PythonChains, nodes: readonly SyntaxNode[]): number {
+	return nodes.reduce((end, node) => {
+		const between = walk.source.slice(end, walk.startOf(node));
+		const isNext = between.length <= 500 && between.split("\n").every((line) => BETWEEN.test(line));
+		return isNext ? Math.max(end, node.end) : end;
+	}, nodes[0]?.end ?? 0);
+}
+
+const BETWEEN = /^\s*(?:#.*|(?:if|elif|else|try|except|finally)\b.*:\s*)?$/;
 
 function describeVariable(
 	walk: PythonChains,
@@ -117,15 +143,31 @@ function membersOf(walk: PythonChains, node: SyntaxNode, scope: Scope): Member[]
 	const owner = walk.classes.get(node);
 	const inner = new Scope("class", scope, owner);
 	const members = new Map<string, Mutable<Member>>();
-	const add = (id: SyntaxNode, make: () => Omit<Member, "name" | "static" | "at">) => {
+	const add = (
+		id: SyntaxNode,
+		make: () => Omit<Member, "name" | "static" | "at">,
+		definition?: SyntaxNode,
+	) => {
 		const name = draft.text(id);
 		const known = members.get(name);
 		if (known) {
-			if (known.symbol !== "property" || make().symbol !== "property") {
+			if (definition || known.symbol !== "property" || make().symbol !== "property") {
 				known.alsoAt = [...(known.alsoAt ?? []), draft.at(id.start)];
 			}
 		} else members.set(name, { name, static: false, at: draft.at(id.start), ...make() });
+		if (!definition) return;
+		const same = getOrAdd(defined, name, () => []);
+		same.push(definition);
+		const found = members.get(name);
+		if (
+			found &&
+			same.length > 1 &&
+			found.at[0] === draft.line((child(same[0] as SyntaxNode, "name") ?? id).start)
+		) {
+			found.endLine = Math.max(found.endLine, draft.line(endTogether(walk, same)));
+		}
 	};
+	const defined = new Map<string, SyntaxNode[]>();
 	const body = child(node, "body")?.children ?? [];
 	noteDecorated(walk, body);
 	const { targets, definitions } = namesBoundIn(body, walk.source);
@@ -140,7 +182,7 @@ function membersOf(walk: PythonChains, node: SyntaxNode, scope: Scope): Member[]
 	}
 	for (const definition of definitions) {
 		const id = child(definition, "name");
-		if (id) add(id, () => describeMember(walk, definition, inner));
+		if (id) add(id, () => describeMember(walk, definition, inner), definition);
 	}
 	for (const definition of definitions) {
 		if (definition.type !== "function_definition") continue;
@@ -163,17 +205,22 @@ function describeMember(
 	node: SyntaxNode,
 	scope: Scope,
 ): Omit<Member, "name" | "static" | "at"> {
-	const endLine = walk.draft.line(node.end);
-	const signature = signatureOf(walk, node);
+	const doc = docOf(walk, node);
+	const common = {
+		...startLine(walk, node),
+		endLine: walk.draft.line(node.end),
+		signature: signatureOf(walk, node),
+		...(doc !== undefined && { doc }),
+	};
 	if (node.type === "class_definition") {
 		const members = membersOf(walk, node, scope);
-		return { symbol: "class", endLine, signature, ...(members.length > 0 && { members }) };
+		return { symbol: "class", ...common, ...(members.length > 0 && { members }) };
 	}
 	const type = resultOf(walk, node, scope);
 	const isProperty = walk
 		.decoratorsOf(node)
 		.some((name) => /(?:^|\.)(?:cached_)?property$|\.(?:setter|getter|deleter)$/.test(name));
-	return { symbol: isProperty ? "property" : "method", endLine, signature, ...(type && { type }) };
+	return { symbol: isProperty ? "property" : "method", ...common, ...(type && { type }) };
 }
 
 /** Attributes that a method assigns: `self.name = value`. */

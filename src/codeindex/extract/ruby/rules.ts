@@ -9,6 +9,10 @@ const SYMBOLS = {
 	singleton_method: "function",
 } as const;
 
+/** Also blocks and arguments: `included do … end`, `private def name`. */
+const THROUGH =
+	/^(?:body_statement|singleton_class|begin|if|unless|elsif|else|then|argument_list|do_block|block|block_body)$/;
+
 export const rules: OutlineRules = {
 	find(node, text) {
 		const symbol = SYMBOLS[node.type as keyof typeof SYMBOLS];
@@ -21,10 +25,24 @@ export const rules: OutlineRules = {
 		if (node.type === "assignment") {
 			const left = child(node, "left");
 			const id = left?.type === "constant" ? left : undefined;
-			return id ? [{ id, symbol: "variable", headEnd: Math.min(node.end, id.end + 60) }] : [];
+			if (!id) return [];
+			return [
+				made(id, node, text) ?? {
+					id,
+					symbol: "variable",
+					headEnd: Math.min(node.end, id.end + 60),
+				},
+			];
 		}
-		if (node.type === "call") return attributes(node, text);
-		return /^(?:body_statement|singleton_class|begin)$/.test(node.type) ? "through" : [];
+		if (node.type === "alias") {
+			const id = child(node, "name");
+			return id?.type === "identifier" ? [{ id, symbol: "function" }] : [];
+		}
+		if (node.type === "call") {
+			const declared = declaredBy(node, text);
+			return declared.length > 0 ? declared : "through";
+		}
+		return THROUGH.test(node.type) ? "through" : [];
 	},
 	imports(node, text) {
 		if (node.type !== "call") return [];
@@ -46,12 +64,42 @@ function headEnd(node: SyntaxNode, name: SyntaxNode): number {
 	return (child(node, "parameters") ?? child(node, "superclass") ?? name).end;
 }
 
-/** `attr_reader :name` declares a member. */
-function attributes(node: SyntaxNode, text: (node: SyntaxNode) => string): readonly Found[] {
+/** `Point = Struct.new(:x) do … end` and the like are classes. */
+function made(
+	id: SyntaxNode,
+	node: SyntaxNode,
+	text: (node: SyntaxNode) => string,
+): Found | undefined {
+	const call = child(node, "right");
+	const receiver = call?.type === "call" ? child(call, "receiver") : undefined;
+	const method = call && child(call, "method");
+	if (!call || !receiver || !method) return undefined;
+	const maker = `${text(receiver)}.${text(method)}`;
+	if (!/^(?:Struct|Class|Module)\.new$|^Data\.define$/.test(maker)) return undefined;
+	const given = child(call, "arguments");
+	const block = child(call, "block");
+	return {
+		id,
+		symbol: "class",
+		body: block && (child(block, "body") ?? block),
+		members: /^[SD]/.test(maker) ? symbols(given) : [],
+		headEnd: given?.end ?? method.end,
+	};
+}
+
+/** `attr_reader :name`, `define_method(:name)` and `alias_method :name, :old` declare members. */
+function declaredBy(node: SyntaxNode, text: (node: SyntaxNode) => string): readonly Found[] {
 	const method = child(node, "method");
-	if (!method || !/^attr_(?:reader|writer|accessor)$/.test(text(method))) return [];
-	const names = child(node, "arguments")?.children ?? [];
-	return names.flatMap((one) => {
+	const called = method ? text(method) : "";
+	const given = child(node, "arguments");
+	const names = symbols(given);
+	if (/^attr_(?:reader|writer|accessor)$/.test(called)) return names;
+	if (!/^(?:define_method|alias_method)$/.test(called)) return [];
+	return names.slice(0, 1).map((one) => ({ ...one, symbol: "function", headEnd: given?.end }));
+}
+
+function symbols(given: SyntaxNode | undefined): readonly Found[] {
+	return (given?.children ?? []).flatMap((one) => {
 		if (one.type !== "simple_symbol") return [];
 		const id = { ...one, start: one.start + 1 };
 		return [{ id, symbol: "variable" as const, headEnd: one.end }];

@@ -22,22 +22,34 @@ const find = byType(
 	/^(?:declaration_list|field_declaration_list|enum_variant_list|extern_block|foreign_mod_item)$/,
 );
 
+const ATTRIBUTE = /^attribute_item$/;
+
 export const rules: OutlineRules = {
 	find(node) {
+		if (node.type === "macro_definition") {
+			const id = child(node, "name");
+			return id ? [{ id, symbol: "function", headEnd: id.end }] : [];
+		}
+		const body = child(node, "body");
+		if (body?.type === "ordered_field_declaration_list") {
+			const found = find(node);
+			return found === "through"
+				? found
+				: found.map(({ id, symbol }) => ({ id, symbol, headEnd: node.end }));
+		}
 		if (node.type !== "impl_item") return find(node);
 		const owner = implemented(child(node, "type"));
-		const body = child(node, "body");
 		if (!owner || !body) return [];
+		let attributes: number | undefined;
 		return body.children.flatMap((part) => {
+			if (ATTRIBUTE.test(part.type)) attributes ??= part.start;
+			if (/attribute|comment/.test(part.type)) return [];
+			const from = attributes ?? part.start;
+			attributes = undefined;
 			const found = find(part);
-			return found === "through"
-				? []
-				: found.map((one) => ({
-						...one,
-						owner,
-						node: part,
-						headEnd: child(part, "body")?.start ?? part.end,
-					}));
+			if (found === "through") return [];
+			const headEnd = child(part, "body")?.start ?? part.end;
+			return found.map((one) => ({ ...one, owner, node: part, from, headEnd }));
 		});
 	},
 	imports(node, text) {
@@ -49,16 +61,19 @@ export const rules: OutlineRules = {
 		return argument ? [...paths(argument, "", text)] : [];
 	},
 	names: /^(?:type_|field_)?identifier$/,
+	leading: ATTRIBUTE,
 	docLine: /^\/\/[/!] ?/,
 	isPublic: (signature) => /^pub\b/.test(signature),
 };
 
-/** The name of the type: `Foo` in `impl<T> Trait for a::Foo<T>`. */
+/** The name of the type, or all of a type without a name such as `[u8]`: `Foo` in `impl<T> Trait for a::Foo<T>`. */
 function implemented(type: SyntaxNode | undefined): SyntaxNode | undefined {
 	if (type?.type === "type_identifier") return type;
 	if (type?.type === "scoped_type_identifier") return child(type, "name");
-	const inner = type && (child(type, "type") ?? type.children[0]);
-	return inner && implemented(inner);
+	if (type?.type === "dynamic_type") return implemented(child(type, "trait"));
+	if (!type || !/^(?:generic|reference|pointer)_type$/.test(type.type)) return type;
+	const named = child(type, "type") ?? type.children.at(-1);
+	return named && implemented(named);
 }
 
 /** `use a::{b, c::d}` is two paths. */
