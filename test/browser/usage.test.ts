@@ -40,7 +40,7 @@ describe.skipIf(browserPath === undefined)("what it costs", () => {
 			const name = `${by[0]?.toUpperCase()}${by.slice(1)}`;
 			await page.getByRole("button", { name, exact: true }).click();
 			const groups = groupUsage(rows, by);
-			const format = dollarsAligned(groups.map(({ dollars }) => dollars));
+			const format = dollarsAligned([...groups, total].map(({ dollars }) => dollars));
 			const text = ({ dollars, unpriced }: (typeof groups)[number]) =>
 				dollars === undefined ? "unknown" : `${format(dollars)}${unpriced > 0 ? "+" : ""}`;
 			const shown = async () => (await cells(page, `Cost by ${by}`)).map(([, cost]) => cost);

@@ -28,6 +28,7 @@ test("dollars of one column have the same number of decimals, which the largest 
 		amounts.flatMap((amount) => (amount === undefined ? [] : dollarsAligned(amounts)(amount)));
 	expect(aligned(0.5, 0.1234, undefined, 0)).toEqual(["$0.5000", "$0.1234", "$0.0000"]);
 	expect(aligned(12.5, -0.25, 0.001)).toEqual(["$12.50", "−$0.25", "<$0.01"]);
+	expect(aligned(12.5, -0.001)).toEqual(["$12.50", "−<$0.01"]);
 	expect(aligned(0.00002)).toEqual(["$0.000020"]);
 	expect(dollarsAligned([])(0)).toBe("$0.00");
 });

@@ -23,8 +23,9 @@ export function dollarsAligned(
 	const digits = largest === 0 ? 2 : decimalsOf(largest);
 	return (amount) => {
 		const text = Math.abs(amount).toFixed(digits);
-		if (amount !== 0 && Number(text) === 0) return `<$${(10 ** -digits).toFixed(digits)}`;
-		return `${amount < 0 ? "−" : ""}$${text}`;
+		const sign = amount < 0 ? "−" : "";
+		if (amount !== 0 && Number(text) === 0) return `${sign}<$${(10 ** -digits).toFixed(digits)}`;
+		return `${sign}$${text}`;
 	};
 }
 

@@ -140,7 +140,7 @@ function Costs({ usage, saved, period }: CostsProps) {
 				maxRows={31}
 				more={100}
 				keyOf={({ name }) => name}
-				columns={columnsOf(by, groups, saved)}
+				columns={columnsOf(by, { groups, total, saved })}
 				foot={total}
 			/>
 			<Notes usage={usage} total={total} />
@@ -204,12 +204,14 @@ function Cost({ group: { dollars: known, unpriced }, format = dollars }: CostPro
 	);
 }
 
-function columnsOf(
-	by: Grouping,
-	groups: readonly UsageGroup[],
-	saved: Data<"Saved"> | undefined,
-): Columns<UsageGroup> {
-	const format = dollarsAligned(groups.map((group) => group.dollars));
+interface UsageTable {
+	readonly groups: readonly UsageGroup[];
+	readonly total: UsageGroup;
+	readonly saved: Data<"Saved"> | undefined;
+}
+
+function columnsOf(by: Grouping, { groups, total, saved }: UsageTable): Columns<UsageGroup> {
+	const format = dollarsAligned([...groups, total].map((group) => group.dollars));
 	const savedOn = new Map(saved?.days.map((day) => [day.day, amountOf(day, "")?.dollars]));
 	const savedText = (name: string) => {
 		const own = savedOn.get(name);
