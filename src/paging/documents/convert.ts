@@ -63,10 +63,12 @@ async function convertZip(zip: ZipArchive, scope: Scope): Promise<DocumentText> 
 	if (type.startsWith("application/vnd.oasis.opendocument.") && zip.has("content.xml")) {
 		if ((await zip.text("META-INF/manifest.xml")).includes("encryption-data"))
 			throw new BadArchive("it is protected with a password: save a copy without one");
-		const { odsToMarkdown, odtToHtml } = await import("./open-document.ts");
-		return type.includes("spreadsheet")
-			? { markdown: await odsToMarkdown(zip, scope) }
-			: fromHtml(await odtToHtml(zip, scope));
+		if (type.includes("spreadsheet")) {
+			const { odsToMarkdown } = await import("./open-sheet.ts");
+			return { markdown: await odsToMarkdown(zip, scope) };
+		}
+		const { odtToHtml } = await import("./open-document.ts");
+		return fromHtml(await odtToHtml(zip, scope));
 	}
 	return { markdown: archiveListing(zip) };
 }

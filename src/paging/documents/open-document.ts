@@ -1,18 +1,22 @@
+import { OpenLists } from "./open-lists.ts";
+import { type Look, openStyles } from "./open-styles.ts";
 import type { Scope } from "./scope.ts";
-import { commentList, SheetWriter, sheetHeading } from "./sheet.ts";
-import { escapeHtml, plainText, visitXml } from "./xml.ts";
+import { escapeHtml, plainText, resolvePath, visitXml } from "./xml.ts";
 import type { ZipArchive } from "./zip.ts";
 
 /** Elements of OpenDocument texts as HTML. Others are left out, with their text kept. */
 const HTML: Readonly<Record<string, string>> = {
-	p: "p",
-	"list-item": "li",
 	table: "table",
 	"table-row": "tr",
 	"table-cell": "td",
 	"covered-table-cell": "td",
 };
-const SILENT = new Set(["sequence-decls", "forms", "script", "date", "date-string"]);
+const SILENT = new Set([
+	...["sequence-decls", "forms", "script", "date", "date-string", "desc", "number"],
+	...["creator-initials", "sender-initials"],
+]);
+/** What a slide shows on every slide: its number, a date. */
+const ON_EVERY_SLIDE = /^(?:page-number|date-time|footer|header)$/;
 
 /** An element whose content does not stay where it is; `end` gets what was written in it. */
 interface Part {
@@ -26,13 +30,20 @@ interface Part {
 /** Writes an OpenDocument text or presentation as HTML, with its notes and comments. */
 export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> {
 	const xml = await zip.text("content.xml");
-	const { hidden, numbered } = stylesOf(xml);
+	const styles = await openStyles(zip, xml);
+	const { hidden } = styles;
+	const formulas = await formulasOf(zip);
+	const margins = marginTexts(await zip.text("styles.xml"));
 	const after = { Notes: [] as string[], Comments: [] as string[], "Deleted text": [] as string[] };
 	let out: string[] = [];
 	const parts: Part[] = [];
-	const headings: string[] = [];
-	const lists: { tag: string; style: string }[] = [];
-	let [inBody, inHidden, silent, slides] = [false, false, 0, 0];
+	/** The headings, paragraphs and marked texts that are open. */
+	const headings: number[] = [];
+	const paragraphs: OpenParagraph[] = [];
+	const spans: Look[] = [];
+	let codeSpans = 0;
+	const lists = new OpenLists(styles);
+	let [inBody, inHidden, silent, slides, cells, isTitle] = [false, false, 0, 0, 0, false];
 	let [citation, inCitation, author, inAuthor] = ["", false, "", false];
 
 	const begin = (name: string, end: Part["end"]) => {
@@ -68,7 +79,16 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 			} else if (name === "note-body") {
 				const mark = citation;
 				begin(name, (html) => after.Notes.push(`<p>[^${mark}]:</p>${html}`));
-			} else if (name === "notes") out.push("<p><b>Notes:</b></p>");
+			} else if (name === "notes")
+				begin(name, (html) => {
+					if (plainText(html).trim() !== "") out.push("<p><b>Notes:</b></p>", html);
+				});
+			else if (name === "frame") {
+				const role = attribute("presentation:class");
+				isTitle = role === "title";
+				if (ON_EVERY_SLIDE.test(role)) begin(name, () => {});
+			} else if (name === "object")
+				out.push(formulas.get(objectPath(attribute("xlink:href"))) ?? "");
 			else if (name === "page") {
 				if (isHidden)
 					begin(name, (html) => {
@@ -77,30 +97,42 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 				out.push(`<h2>Slide ${++slides}${isHidden ? " (hidden)" : ""}</h2>`);
 			} else if (name === "h") {
 				const level = Math.min(6, Math.max(1, Number(attribute("text:outline-level")) || 1));
-				headings.push(`h${level}`);
+				lists.text();
+				headings.push(level);
 				out.push(`<h${level}>`);
 			} else if (name === "a") out.push(`<a href="${escapeHtml(attribute("xlink:href"))}">`);
-			else if (name === "s" || name === "tab") out.push(" ");
+			else if (name === "s")
+				out.push(" ".repeat(Math.min(MAX_SPACES, Math.max(1, Number(attribute("text:c")) || 1))));
+			else if (name === "tab") out.push("\t");
 			else if (name === "line-break") out.push("<br>");
-			else if (name === "list") {
-				// A list in a list has the style of the outer one, unless it names its own.
-				const style = attribute("text:style-name") || (lists.at(-1)?.style ?? "");
-				const level = numbered.get(`${style}.${lists.length + 1}`) ?? numbered.get(`${style}.1`);
-				const tag = level ? "ol" : "ul";
-				lists.push({ tag, style });
-				out.push(`<${tag}>`);
-			} else if (isHidden && /^(?:section|p|span)$/.test(name) && !inHidden) {
-				inHidden = true;
-				begin(name, (html) => {
-					inHidden = false;
-					if (scope.shows("hidden text", plainText(html))) out.push(html);
-				});
-				if (name in HTML) out.push(`<${HTML[name]}>`);
-			} else if (name in HTML) out.push(`<${HTML[name]}>`);
+			else if (name === "ruby-text") out.push("(");
+			else if (name === "list") out.push(lists.open(attribute));
+			else if (name === "list-item") out.push(lists.item(attribute));
+			else {
+				if (isHidden && /^(?:section|p|span)$/.test(name) && !inHidden) {
+					inHidden = true;
+					begin(name, (html) => {
+						inHidden = false;
+						if (scope.shows("hidden text", plainText(html))) out.push(html);
+					});
+				}
+				if (name === "p") openParagraph(attribute("text:style-name"));
+				else if (name === "span") openSpan(attribute("text:style-name"));
+				else if (name in HTML) out.push(`<${HTML[name]}>`);
+				if (name === "table-cell") cells++;
+			}
 		},
 		text(text) {
 			if (!inBody || silent > 0) return;
-			const written = escapeHtml(text);
+			const paragraph = paragraphs.at(-1);
+			const isBlank = text.trim() === "";
+			if (isBlank && !paragraph && headings.length === 0) return; // between elements
+			if (paragraph && !isBlank) {
+				if (paragraph.isCode || codeSpans > 0) paragraph.hasCode = true;
+				else paragraph.hasOther = true;
+			}
+			// Spaces that count are elements.
+			const written = escapeHtml(text.replace(/\s+/g, " "));
 			if (inAuthor) author += written;
 			else out.push(written);
 			if (inCitation) citation += written;
@@ -112,10 +144,15 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 			else if (name === "note-citation") {
 				out.push("]");
 				inCitation = false;
-			} else if (name === "h") out.push(`</${headings.pop() ?? "h1"}>`);
+			} else if (name === "h") out.push(`</h${headings.pop() ?? 1}>`);
+			else if (name === "p") closeParagraph();
+			else if (name === "span") closeSpan();
 			else if (name === "a") out.push("</a>");
-			else if (name === "list") out.push(`</${lists.pop()?.tag ?? "ul"}>`);
+			else if (name === "ruby-text") out.push(")");
+			else if (name === "list") out.push(lists.close());
+			else if (name === "list-item") out.push("</li>");
 			else if (name in HTML) out.push(`</${HTML[name]}>`);
+			if (name === "table-cell") cells = Math.max(0, cells - 1);
 			const part = parts.at(-1);
 			if (part?.name !== name) return;
 			if (part.inner > 0) part.inner--;
@@ -126,7 +163,46 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 	const more = Object.entries(after).flatMap(([title, texts]) =>
 		texts.length > 0 ? [`<h2>${title}</h2>`, ...texts] : [],
 	);
+	if (scope.shows("headers and footers", margins.join("")) && margins.length > 0)
+		more.push("<h2>Headers and footers</h2>", ...margins.map((text) => `<p>${text}</p>`));
 	return [...out, ...more].join("");
+
+	function openParagraph(style: string): void {
+		const { isCode, heading } = styles.look(style);
+		const tag = isTitle && cells === 0 ? "h3" : heading > 0 && !lists.isOpen ? `h${heading}` : "p";
+		lists.text();
+		paragraphs.push({ tag, isCode, start: out.length, hasCode: false, hasOther: false });
+		out.push(`<${tag}>`);
+	}
+
+	function closeParagraph(): void {
+		const paragraph = paragraphs.pop();
+		if (!paragraph) return;
+		const { tag, start, isCode, hasCode, hasOther } = paragraph;
+		const isText = tag !== "p" || hasOther || !(isCode || hasCode) || cells > 0 || lists.isOpen;
+		out.push(isText ? `</${tag}>` : "</pre>");
+		if (isText) return;
+		out[start] = "<pre>";
+		// Each line of code is a paragraph.
+		if (out[start - 1] === "</pre>") [out[start - 1], out[start]] = ["\n", ""];
+	}
+
+	function openSpan(style: string): void {
+		const look = styles.look(style);
+		spans.push(look);
+		for (const mark of look.marks) out.push(`<${mark}>`);
+		if (!look.isCode) return;
+		out.push("<code>");
+		codeSpans++;
+	}
+
+	function closeSpan(): void {
+		const look = spans.pop();
+		if (!look) return;
+		const around = look.isCode ? [...look.marks, "code"] : look.marks;
+		for (const mark of around.toReversed()) out.push(`</${mark}>`);
+		if (look.isCode) codeSpans--;
+	}
 
 	function endPart(): void {
 		const part = parts.pop();
@@ -137,101 +213,71 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 	}
 }
 
-/** The names of styles that hide what has them (a sheet, a slide, a text), and whether a level of a list has numbers, by `<name>.<level>`. */
-function stylesOf(xml: string) {
-	const [hidden, numbered] = [new Set<string>(), new Map<string, boolean>()];
-	let style = "";
-	visitXml(xml.slice(0, Math.max(0, xml.indexOf("<office:body"))), {
-		open(name, attribute) {
-			if (name === "style" || name === "list-style") style = attribute("style:name");
-			else if (/^list-level-style-(?:number|bullet|image)$/.test(name))
-				numbered.set(`${style}.${attribute("text:level")}`, name.endsWith("number"));
-			else if (
-				attribute("table:display") === "false" ||
-				attribute("presentation:visibility") === "hidden" ||
-				attribute("text:display") === "none"
-			)
-				hidden.add(style);
-		},
-	});
-	hidden.delete("");
-	return { hidden, numbered };
+interface OpenParagraph {
+	readonly tag: string;
+	readonly isCode: boolean;
+	/** Where its tag is in what is written. */
+	readonly start: number;
+	hasCode: boolean;
+	hasOther: boolean;
 }
 
-/** Where a cell has its value as data, by its type. */
-const CELL_VALUES = ["string", "date", "time", "boolean"]
-	.map((type) => `office:${type}-value`)
-	.concat("office:value");
+const MAX_SPACES = 100;
 
-/** Cells may say how often they repeat; empty ones repeat thousands of times. */
-const MAX_REPEAT = 100;
+const objectPath = (href: string) => resolvePath("", `${href}/content.xml`);
 
-/** Writes each sheet of an OpenDocument spreadsheet as a heading, a table and its comments. */
-export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<string> {
-	const parts: string[] = [];
-	const xml = await zip.text("content.xml");
-	const { hidden } = stylesOf(xml);
-	let sheet = new SheetWriter();
-	let comments: [cell: string, text: string][] = [];
-	let [heading, isHidden, row, column, repeat, rows] = ["", false, 0, 0, 1, 1];
-	let [text, comment, inCell, inComment, inSilent] = ["", "", false, false, false];
-	/** The cell's value as data, for programs that write no text. */
-	let data = "";
+/** The formulas, which are documents of their own in the archive, by their path. */
+async function formulasOf(zip: ZipArchive): Promise<Map<string, string>> {
+	const formulas = new Map<string, string>();
+	for (const name of zip.entries.keys()) {
+		if (!/^[^/]+\/content\.xml$/.test(name)) continue;
+		const xml = await zip.text(name);
+		if (/<(?:\w+:)?math[\s>]/.test(xml.slice(0, 2000))) formulas.set(name, mathHtml(xml));
+	}
+	return formulas;
+}
+
+/** MathML without prefixes, as pages have it. */
+function mathHtml(xml: string): string {
+	const out: string[] = [];
 	visitXml(xml, {
 		open(name, attribute) {
-			if (name === "table") {
-				sheet = new SheetWriter();
-				comments = [];
-				row = 0;
-				isHidden = hidden.has(attribute("table:style-name"));
-				heading = sheetHeading(attribute("table:name"), isHidden);
-			} else if (name === "table-row") {
-				column = 0;
-				rows = Math.max(1, Number(attribute("table:number-rows-repeated")) || 1);
-			} else if (name === "annotation") [comment, inComment] = ["", true];
-			else if (name === "creator" || SILENT.has(name)) inSilent = true;
-			else if (name === "line-break" || name === "tab" || name === "s") text += " ";
-			else if (name === "table-cell" || name === "covered-table-cell") {
-				repeat = Math.max(1, Number(attribute("table:number-columns-repeated")) || 1);
-				text = "";
-				data = CELL_VALUES.map(attribute).find((value) => value !== "") ?? "";
-				inCell = true;
-			}
+			if (!MATH.test(name)) return;
+			const encoding =
+				name === "annotation" ? ` encoding="${escapeHtml(attribute("encoding"))}"` : "";
+			const display = name === "math" && attribute("display") === "block" ? ' display="block"' : "";
+			out.push(`<${name}${encoding}${display}>`);
 		},
-		text(part) {
-			if (!inCell || inSilent) return;
-			if (inComment) comment += part;
-			else text += part;
-		},
-		close(name) {
-			if (name === "annotation") {
-				inComment = false;
-				comments.push([`${columnName(column)}${row + 1}`, comment]);
-			} else if (name === "creator" || SILENT.has(name)) inSilent = false;
-			else if (name === "p" && inComment) comment += " ";
-			else if (name === "p" && inCell) text += " ";
-			else if (name === "table-cell" || name === "covered-table-cell") {
-				const value = text.trim() || data;
-				if (value !== "")
-					for (let i = 0; i < Math.min(repeat, MAX_REPEAT); i++) sheet.cell(column + i, value);
-				column += repeat;
-				inCell = false;
-			} else if (name === "table-row") {
-				sheet.endRow(rows);
-				row += rows;
-			} else if (name === "table") {
-				const table = sheet.finish();
-				const list = commentList(comments);
-				if (isHidden && !scope.shows("hidden sheets", table + list)) return;
-				parts.push(heading, table === "" ? "(empty)" : table, ...(list === "" ? [] : [list]));
-			}
+		text: (text) => out.push(escapeHtml(text)),
+		close: (name) => {
+			if (MATH.test(name)) out.push(`</${name}>`);
 		},
 	});
-	return parts.join("\n\n");
+	return out.join("");
 }
 
-/** The letters of a column, which counts from 0: 27 is `AB`. */
-function columnName(column: number): string {
-	const rest = Math.floor(column / 26);
-	return (rest > 0 ? columnName(rest - 1) : "") + String.fromCharCode(65 + (column % 26));
+const MATH = /^(?:m[a-z]+|semantics|annotation)$/;
+
+/** The texts of headers and footers, each once. */
+function marginTexts(xml: string): string[] {
+	const texts = new Set<string>();
+	let [text, inMargin] = ["", false];
+	visitXml(xml.slice(Math.max(0, xml.indexOf("<office:master-styles"))), {
+		open(name) {
+			if (MARGIN.test(name)) [text, inMargin] = ["", true];
+			else if (name === "tab" || name === "s" || name === "line-break") text += " ";
+		},
+		text(part) {
+			if (inMargin) text += escapeHtml(part);
+		},
+		close(name) {
+			if (name === "p") text += " ";
+			if (!MARGIN.test(name)) return;
+			inMargin = false;
+			if (text.trim() !== "") texts.add(text.trim());
+		},
+	});
+	return [...texts];
 }
+
+const MARGIN = /^(?:header|footer)(?:-left|-first)?$/;

@@ -1,6 +1,6 @@
 /** Cells of one sheet. More are left out, and the text says so. */
 const MAX_CELLS = 1_000_000;
-const MAX_COLUMNS = 500;
+export const MAX_COLUMNS = 500;
 
 /** Writes rows as a Markdown table, without rows and columns that are empty. The first row is the header. */
 export class SheetWriter {
@@ -83,7 +83,8 @@ export function commentList(comments: readonly (readonly [cell: string, text: st
 	return lines.length === 0 ? "" : ["Comments:", "", ...lines].join("\n");
 }
 
-function cellText(text: string): string {
+/** A text as it can stand in a cell. */
+export function cellText(text: string): string {
 	return /[\n\r|<]/.test(text)
 		? text
 				.trim()
@@ -91,6 +92,16 @@ function cellText(text: string): string {
 				.replaceAll("|", "\\|")
 				.replace(/<(?=[A-Za-z/!?])/g, "&lt;")
 		: text.trim();
+}
+
+/** A cell that links to an address. */
+export function cellLink(text: string, address: string): string {
+	const target = address.replace(/[\s()<>\\]/g, (sign) =>
+		encodeURIComponent(sign).replace(/[()]/, (bracket) => (bracket === "(" ? "%28" : "%29")),
+	);
+	return text === "" || text === address
+		? target
+		: `[${text.replace(/[[\]]/g, "\\$&")}](${target})`;
 }
 
 /** Excel's own line about the separator. */
