@@ -234,7 +234,8 @@ export class ResourceLoader {
 		const format = everything ? undefined : textFormat(text, contentType, name);
 		if (format === undefined) return textResource("text", text, shared);
 		try {
-			const found = await this.#extractor.document({ kind, format, text }, name, signal);
+			const job = { kind, format, text, baseUrl } as const;
+			const found = await this.#extractor.document(job, name, signal);
 			return await textResource("text", found.markdown, { ...shared, title: found.title });
 		} catch (error) {
 			// The text as it is says the same, if less readably.

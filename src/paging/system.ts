@@ -166,7 +166,7 @@ function findFile(path: string, cwd: string): string {
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Files that pi's own read would show as unreadable bytes. */
-const DOCUMENT = /\.(?:doc[mx]?|xls[mx]?|pp[st][mx]?|odt|ods|odp|epub|zip|gz|tgz|jar|whl)$/i;
+const DOCUMENT = /\.(?:doc[mx]?|xls[mx]?|pp[st][mx]?|odt|ods|odp|epub|zip|gz|tgz|tar|jar|whl)$/i;
 
 /** Returns the file that pi would read, if it begins as expected. */
 async function findByStart(

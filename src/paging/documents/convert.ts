@@ -3,8 +3,8 @@ import { grouped } from "../../text/figures.ts";
 import type { LeftOut } from "../extract/left-out.ts";
 import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
 import { decodeText, detectKind } from "../fetch/content.ts";
-import { isGzip } from "../fetch/magic.ts";
-import { archiveListing, isTar, tarListing } from "./listing.ts";
+import { isGzip, isTar } from "../fetch/magic.ts";
+import { archiveListing, tarListing } from "./listing.ts";
 import { DocumentScope, type Scope } from "./scope.ts";
 import { relations, resolvePath } from "./xml.ts";
 import { BadArchive, ZipArchive } from "./zip.ts";
@@ -20,9 +20,15 @@ export interface ArchiveJob {
 	readonly everything?: boolean | undefined;
 }
 
-export type DocumentJob =
-	| ArchiveJob
-	| { readonly kind: "text"; readonly format: TextFormat; readonly text: string };
+export type DocumentJob = ArchiveJob | TextJob;
+
+export interface TextJob {
+	readonly kind: "text";
+	readonly format: TextFormat;
+	readonly text: string;
+	/** The address of the text, against which its links are resolved. */
+	readonly baseUrl?: string | undefined;
+}
 
 export interface DocumentText {
 	readonly markdown: string;
@@ -33,8 +39,12 @@ export interface DocumentText {
 
 /** Converts a document. Blocks its thread, so run it in a worker. Throws an error whose message says what is wrong. */
 export async function convertDocument(job: DocumentJob): Promise<DocumentText> {
-	if (job.kind === "text") return convertText(job.format, job.text);
+	if (job.kind === "text") return convertText(job);
 	if (isGzip(job.bytes)) return convertGzip(job);
+	if (isTar(job.bytes)) {
+		const { buffer, byteOffset, byteLength } = job.bytes;
+		return { markdown: tarListing(Buffer.from(buffer, byteOffset, byteLength)) };
+	}
 	const scope = new DocumentScope(job.everything === true);
 	const found = await convertZip(await ZipArchive.open(job.bytes), scope);
 	const { leftOut } = scope;
@@ -113,7 +123,7 @@ async function convertGzip(job: ArchiveJob): Promise<DocumentText> {
 	return { markdown: `${inner}: ${grouped(content.length)} bytes ${what}` };
 }
 
-async function convertText(format: TextFormat, text: string): Promise<DocumentText> {
+async function convertText({ format, text, baseUrl }: TextJob): Promise<DocumentText> {
 	switch (format) {
 		case "notebook": {
 			const { notebookToMarkdown } = await import("./notebook.ts");
@@ -125,7 +135,7 @@ async function convertText(format: TextFormat, text: string): Promise<DocumentTe
 		}
 		case "feed": {
 			const { feedToMarkdown } = await import("./feed.ts");
-			return feedToMarkdown(text) ?? { markdown: text };
+			return feedToMarkdown(text, baseUrl) ?? { markdown: text };
 		}
 		default: {
 			const { prettyJson, prettyXml } = await import("./pretty.ts");

@@ -1,4 +1,6 @@
 import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
+import { xhtmlToHtml } from "../extract/xhtml.ts";
+import { shownName } from "./listing.ts";
 import { resolvePath, visitXml } from "./xml.ts";
 import { BadArchive, type ZipArchive } from "./zip.ts";
 
@@ -12,14 +14,15 @@ export async function epubToMarkdown(
 			if (name === "rootfile") path ||= attribute("full-path");
 		},
 	});
-	const files = new Map<string, string>();
+	const files = new Map<string, { href: string; type: string }>();
 	const order: string[] = [];
 	/** Notes and answers, which the text links to; they follow it. */
 	const aside: string[] = [];
 	let [title, inTitle] = ["", false];
 	visitXml(await zip.text(path), {
 		open(name, attribute) {
-			if (name === "item") files.set(attribute("id"), attribute("href"));
+			if (name === "item")
+				files.set(attribute("id"), { href: attribute("href"), type: attribute("media-type") });
 			else if (name === "itemref")
 				(attribute("linear") === "no" ? aside : order).push(attribute("idref"));
 			else if (name === "title") inTitle = title === "";
@@ -34,12 +37,14 @@ export async function epubToMarkdown(
 	const encrypted = await encryptedFiles(zip);
 	const chapters: string[] = [];
 	for (const id of [...order, ...aside]) {
-		const href = files.get(id);
-		if (href === undefined) continue;
+		const { href, type } = files.get(id) ?? {};
+		// A book may have pictures for pages.
+		if (href === undefined || /^(?:image|audio|video)\//.test(type ?? "")) continue;
 		const file = resolvePath(path, decodePath(href));
 		if (encrypted.has(file)) throw new BadArchive("its chapters are encrypted (copy protection)");
-		const { markdown } = linearHtmlToMarkdown(await zip.text(file));
-		if (markdown !== "") chapters.push(markdown);
+		const { markdown } = linearHtmlToMarkdown(xhtmlToHtml(await zip.text(file)));
+		if (!zip.has(file)) chapters.push(`[A chapter is missing in the file: ${shownName(file)}]`);
+		else if (markdown !== "") chapters.push(markdown);
 	}
 	const name = title.trim().slice(0, 200);
 	return { markdown: chapters.join("\n\n"), ...(name && { title: name }) };

@@ -20,7 +20,7 @@ export function notebookToMarkdown(text: string): string | undefined {
 		if (!isRecord(cell)) continue;
 		const source = joined(cell.source ?? cell.input);
 		if (cell.cell_type !== "code") {
-			if (source.trim() !== "") parts.push(source.trim());
+			if (source.trim() !== "") parts.push(headingMark(cell) + source.trim());
 			continue;
 		}
 		if (source.trim() !== "") parts.push(fenced(source, language));
@@ -48,24 +48,62 @@ function languageOf({ metadata }: Record<string, unknown>): string {
 	return typeof name === "string" && /^[\w+#.-]{1,20}$/.test(name) ? name.toLowerCase() : "";
 }
 
+/** Version 3 has cells for headings. */
+function headingMark({ cell_type: type, level }: Record<string, unknown>): string {
+	if (type !== "heading") return "";
+	return `${"#".repeat(Math.min(6, Math.max(1, Number(level) || 1)))} `;
+}
+
 function outputText(output: unknown): string {
 	if (!isRecord(output)) return "";
-	if (output.output_type === "error")
-		return fenced(shortened(joined(output.traceback, "\n").replace(ANSI, "")), "");
+	const { output_type: kind, ename, evalue } = output;
+	if (kind === "error" || kind === "pyerr") {
+		const traceback = shownInTerminal(joined(output.traceback, "\n"));
+		const name = [ename, evalue].filter((part) => typeof part === "string").join(": ");
+		return fenced(shortened(traceback.trim() === "" ? name : traceback), "");
+	}
 	const data = isRecord(output.data) ? output.data : {};
 	const texts = [output.text, data["text/markdown"], data["text/plain"], data["text/latex"]];
 	const text = texts.map((value) => joined(value)).find((value) => value.trim() !== "") ?? "";
-	const html = text === "" ? linearHtmlToMarkdown(joined(data["text/html"])).markdown : "";
-	const image = Object.keys(data).find((type) => type.startsWith("image/"));
-	const parts = [
-		text === "" ? shortened(html) : fenced(shortened(text.replace(ANSI, "")), ""),
-		image ? `[${image}]` : "",
-	];
-	return parts.filter((part) => part !== "").join("\n\n");
+	const html = shownHtml(joined(data["text/html"] ?? output.html), text);
+	const shown = html === "" ? fencedUnlessBlank(shownInTerminal(text)) : shortened(html);
+	const named = shown === "" || /^image\//.test(kindOf(data)) ? kindOf(data) : "";
+	const image = V3_IMAGES.find((name) => typeof output[name] === "string");
+	return [shown, named && `[${named}]`, image ? `[image/${image}]` : ""]
+		.filter((part) => part !== "")
+		.join("\n\n");
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
-const ANSI = /\u001b\[[\d;]*m/g;
+const V3_IMAGES = ["png", "jpeg", "svg"];
+
+/** Objects that have only a name as text say more as HTML. */
+function shownHtml(html: string, text: string): string {
+	if (text.trim() !== "" && !/^<[\w.]+ object[^>]*>$/.test(text.trim())) return "";
+	return linearHtmlToMarkdown(html).markdown;
+}
+
+/** A picture in an output, else what it is if it has no text: data for a widget, for example. */
+function kindOf(data: Record<string, unknown>): string {
+	const types = Object.keys(data).filter((type) => /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type));
+	return types.find((type) => type.startsWith("image/")) ?? types[0] ?? "";
+}
+
+/** Text as a terminal ends up showing it: without colours, and with the last state of a line that was written again and again. */
+function shownInTerminal(text: string): string {
+	const plain = text.replace(CONTROL_SEQUENCE, "");
+	if (!plain.includes("\r")) return plain;
+	return plain
+		.split("\n")
+		.map((line) => line.trimEnd().slice(line.trimEnd().lastIndexOf("\r") + 1))
+		.join("\n");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences of a terminal
+const CONTROL_SEQUENCE = /\u001b\[[\d;?]*[A-Za-z]/g;
+
+function fencedUnlessBlank(text: string): string {
+	return text.trim() === "" ? "" : fenced(shortened(text), "");
+}
 
 function shortened(text: string): string {
 	return text.length > MAX_OUTPUT ? `${text.slice(0, MAX_OUTPUT).toWellFormed()}\n…` : text;

@@ -160,10 +160,29 @@ function fieldEnd(text: string, from: number, separator: number): number {
 	return at;
 }
 
+/** The separator that most of the first lines have, and the same number of times. */
 function separatorOf(text: string): string {
 	// Quoted values may hold any sign, and line ends.
 	const start = text.slice(0, 10_000).replace(/(^|[,\t;|\r\n])"(?:[^"]|"")*(?:"|$)/g, "$1");
-	const line = start.split("\n", 1)[0] ?? "";
-	const count = (sign: string) => line.split(sign).length;
-	return [",", "\t", ";", "|"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
+	// Beside another separator, a comma between digits is a decimal point.
+	const lines = start
+		.split(/\r\n?|\n/)
+		.filter((line) => line.trim() !== "")
+		.map((line) => (/[;\t]/.test(line) ? line.replace(/(?<=\d),(?=\d)/g, ".") : line));
+	// The last line may be cut.
+	const whole = lines.slice(0, lines.length > 1 && text.length > start.length ? -1 : undefined);
+	const agreeing = (sign: string) => {
+		const counts = new Map<number, number>();
+		for (const line of whole.slice(0, 50)) {
+			const count = line.split(sign).length - 1;
+			if (count > 0) counts.set(count, (counts.get(count) ?? 0) + 1);
+		}
+		return Math.max(0, ...counts.values());
+	};
+	const first = (sign: string) => (whole[0]?.split(sign).length ?? 1) - 1;
+	// Of two that fit, commas are more often text.
+	return ["\t", ";", ",", "|"].reduce((best, sign) => {
+		const [one, other] = [agreeing(sign), agreeing(best)];
+		return one > other || (one === other && first(sign) > first(best)) ? sign : best;
+	});
 }

@@ -1,8 +1,9 @@
 import { serveJobs } from "../../core/worker-entry.ts";
 import type { DocumentJob, DocumentText } from "../documents/convert.ts";
-import { decodeText } from "../fetch/content.ts";
+import { decodeText, parseMediaType } from "../fetch/content.ts";
 import type { ExtractPage } from "./extractor.ts";
 import { htmlToMarkdown, type PageMarkdown } from "./html-to-markdown.ts";
+import { xhtmlToHtml } from "./xhtml.ts";
 
 serveJobs<ExtractPage | DocumentJob, PageMarkdown | DocumentText>(async (job) => {
 	if ("html" in job)
@@ -16,5 +17,7 @@ function textOf(html: ExtractPage["html"]): string {
 	// Bytes arrive as a plain array.
 	const { buffer, byteOffset, byteLength } = html.bytes;
 	const bytes = Buffer.from(buffer, byteOffset, byteLength);
-	return decodeText(bytes, { contentType: html.contentType, isHtml: true }).text;
+	const { text } = decodeText(bytes, { contentType: html.contentType, isHtml: true });
+	const isXhtml = parseMediaType(html.contentType).type === "application/xhtml+xml";
+	return isXhtml ? xhtmlToHtml(text) : text;
 }

@@ -1,7 +1,11 @@
-/** Whether the bytes begin like an archive: a zip, which office documents and books are too, or gzip. */
+/** Whether the bytes begin like an archive: a zip, which office documents and books are too, gzip, or a tar. */
 export function isArchive(bytes: Uint8Array): boolean {
-	return isZip(bytes) || isGzip(bytes);
+	return isZip(bytes) || isGzip(bytes) || isTar(bytes);
 }
+
+/** The mark of a tar is behind the name of its first entry. */
+export const isTar = (bytes: Uint8Array) => USTAR.every((code, i) => bytes[257 + i] === code);
+const USTAR = [...Buffer.from("ustar")];
 
 const isZip = (bytes: Uint8Array) =>
 	bytes[0] === 0x50 &&
