@@ -1,10 +1,9 @@
 import { basename } from "node:path";
 import { workerEntry } from "../../core/worker-entry.ts";
-import { thread } from "../../core/worker-port.ts";
-import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import type { Data, ResponseData } from "../../protocol/index.ts";
-import { type Call, CommandError } from "../engine/call.ts";
-import { asCommandError, notFound } from "../safe-text.ts";
+import type { Call } from "../engine/call.ts";
+import { notFound } from "../safe-text.ts";
+import { SessionFilesWorker } from "../session-files-worker.ts";
 import type { FindAnswer, FindJob } from "./find-worker.ts";
 import type { FoundFile, PageQuery } from "./found-page.ts";
 
@@ -32,20 +31,13 @@ const MAX_PAGES = 10;
 /** The session files that `strata replay --find` lists, as a principal sees them. Looks in a thread. */
 export class SessionFinder {
 	readonly #storedFile: SessionFinderOptions["storedFile"];
-	readonly #worker: WorkerSupervisor<FindJob, FindAnswer>;
+	readonly #worker: SessionFilesWorker<FindJob, FindAnswer>;
 
-	constructor({ agentDir, env = process.env, storedFile }: SessionFinderOptions) {
+	constructor({ agentDir, env, storedFile }: SessionFinderOptions) {
 		this.#storedFile = storedFile;
-		const entry = workerEntry("./find-worker", import.meta.url);
-		this.#worker = new WorkerSupervisor({
-			start: () =>
-				thread(entry, {
-					env: { ...env, PI_CODING_AGENT_DIR: agentDir },
-					resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-				}),
-			idleMs: IDLE_MS,
-			// Others may wait for the same list.
-			onAbort: "signal",
+		this.#worker = new SessionFilesWorker({
+			...{ agentDir, env, idleMs: IDLE_MS, maxHeapMb: MAX_HEAP_MB },
+			entry: workerEntry("./find-worker", import.meta.url),
 		});
 	}
 
@@ -54,9 +46,9 @@ export class SessionFinder {
 		let { after } = query;
 		for (let pages = 0; pages < MAX_PAGES; pages++) {
 			const limit = query.limit - files.length;
-			const { page } = await this.#ask(
+			const { page } = await this.#worker.run(
 				{ query: { ...query, limit, ...(after !== undefined && { after }) } },
-				caller,
+				caller.signal,
 			);
 			for (const file of page?.files ?? []) {
 				const shown = await this.#shown(file, caller.principal);
@@ -71,7 +63,7 @@ export class SessionFinder {
 
 	/** Resolves to the path of a listed file. Rejects if the principal may not read it. */
 	async fileOf(fileId: string, caller: Caller): Promise<string> {
-		const { file } = await this.#ask({ fileId }, caller);
+		const { file } = await this.#worker.run({ fileId }, caller.signal);
 		const stored = file && (await this.#stored(file, caller.principal));
 		if (stored) return stored.path;
 		throw notFound("fileId: there is no such session file; it may have been moved or deleted");
@@ -95,16 +87,5 @@ export class SessionFinder {
 	/** Only the server's own sessions, which are those of pi, have owners. */
 	async #stored({ agent, file }: FoundFile, principal: string): Promise<StoredFile | undefined> {
 		return agent === "pi" ? await this.#storedFile(principal, file) : { path: file };
-	}
-
-	async #ask(job: FindJob, { signal }: Caller): Promise<FindAnswer> {
-		try {
-			return await this.#worker.run(job, { signal });
-		} catch (error) {
-			const { fault } = error as WorkerError;
-			throw fault === "failed"
-				? asCommandError(error)
-				: new CommandError("failed", `the session files could not be listed (${fault})`);
-		}
 	}
 }

@@ -1,14 +1,13 @@
 import { loadConfig } from "../../core/config.ts";
 import type { Later } from "../../core/later.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
-import { thread } from "../../core/worker-port.ts";
-import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import type { ResponseData } from "../../protocol/index.ts";
 import { startOfDay } from "../../usage/index.ts";
 import { dayOf, SavedBook } from "../../usage/saved-book.ts";
 import { type Call, CommandError, type Handlers } from "../engine/call.ts";
 import { FairQueue } from "../replay/fair-queue.ts";
-import { asCommandError, safeText } from "../safe-text.ts";
+import { safeText } from "../safe-text.ts";
+import { SessionFilesWorker } from "../session-files-worker.ts";
 import type { UsageAnswer, UsageJob } from "./usage-worker.ts";
 
 interface ServerUsageOptions {
@@ -34,20 +33,14 @@ type Caller = Pick<Call, "principal" | "signal">;
 export class ServerUsage {
 	readonly #options: ServerUsageOptions;
 	readonly #queue = new FairQueue(LIMITS, "read");
-	readonly #worker: WorkerSupervisor<UsageJob, UsageAnswer>;
+	readonly #worker: SessionFilesWorker<UsageJob, UsageAnswer>;
 
 	constructor(options: ServerUsageOptions) {
 		this.#options = options;
-		const { agentDir, env = process.env } = options;
-		const entry = workerEntry("./usage-worker", import.meta.url);
-		this.#worker = new WorkerSupervisor({
-			start: () =>
-				thread(entry, {
-					env: { ...env, PI_CODING_AGENT_DIR: agentDir },
-					resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-				}),
-			idleMs: IDLE_MS,
-			onAbort: "signal",
+		const { agentDir, env } = options;
+		this.#worker = new SessionFilesWorker({
+			...{ agentDir, env, idleMs: IDLE_MS, maxHeapMb: MAX_HEAP_MB },
+			entry: workerEntry("./usage-worker", import.meta.url),
 		});
 	}
 
@@ -55,7 +48,7 @@ export class ServerUsage {
 		get_usage: async ({ command: { days }, principal, signal }) => ({
 			data: await this.#queue.run(principal, signal, async () => {
 				const hidden = await this.#hiddenFrom({ principal, signal });
-				const { report } = await this.#ask({ read: "usage", days, hidden }, signal);
+				const { report } = await this.#worker.run({ read: "usage", days, hidden }, signal);
 				return report;
 			}),
 		}),
@@ -72,7 +65,7 @@ export class ServerUsage {
 	async #hiddenFrom({ principal, signal }: Caller): Promise<string[]> {
 		const { isSoleOwner, storedFile } = this.#options;
 		if (await isSoleOwner(principal)) return [];
-		const { ofPi = [] } = await this.#ask({ read: "files" }, signal);
+		const { ofPi = [] } = await this.#worker.run({ read: "files" }, signal);
 		const hidden: string[] = [];
 		for (const file of ofPi) if (!(await storedFile(principal, file))) hidden.push(file);
 		return hidden;
@@ -101,17 +94,6 @@ export class ServerUsage {
 			throw new CommandError("failed", `the book of savings cannot be read: ${safeText(error)}`);
 		} finally {
 			book.close();
-		}
-	}
-
-	async #ask(job: UsageJob, signal: AbortSignal): Promise<UsageAnswer> {
-		try {
-			return await this.#worker.run(job, { signal });
-		} catch (error) {
-			const { fault } = error as WorkerError;
-			throw fault === "failed"
-				? asCommandError(error)
-				: new CommandError("failed", `the session files could not be read (${fault})`);
 		}
 	}
 }
