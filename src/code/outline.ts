@@ -280,6 +280,7 @@ export function projectPaths(
 		advice: TOOL_ADVICE,
 		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
 		placesOf,
+		isFile,
 		/** Maps the model's spelling to the path in the index. A path outside the project keeps its `..`. */
 		find(path: string): string {
 			const places = placesOf(path);
@@ -307,7 +308,11 @@ export function projectPaths(
 }
 
 function isRegularFile(path: string): boolean {
-	return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+	try {
+		return statSync(path).isFile();
+	} catch {
+		return false; // missing, or no path at all: a name of 2,000 characters, a cycle of links
+	}
 }
 
 /** Replaces Node's `relative`, which is too slow for thousands of paths. */

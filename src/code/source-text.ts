@@ -6,6 +6,8 @@ import { type Audience, type Outline, remark, type Section } from "./outline.ts"
 import { nothingNamed } from "./symbols-text.ts";
 import type { OutlineInput } from "./tool-inputs.ts";
 
+type FileOutline = AnswerOf<"outline">["outlines"][number];
+
 const SIGNATURE_BYTES = 200;
 const SHORT_SIGNATURE_BYTES = 60;
 const NAME_BYTES = 80;
@@ -24,15 +26,26 @@ export function outlineForms(
 	}
 	const more = omittedDefinitions > 0 ? [remark(otherDefinitions(omittedDefinitions))] : [];
 	const form = (text: SymbolText) => () => [
-		...outlines.map(({ path, isTest, lines, symbols }) => ({
-			head: [
-				`${oneLine(show(path))}${isTest ? " (test)" : ""}: ${counted(lines, "line")}${symbols.length === 0 ? ", no symbols at its top level" : ""}`,
-			],
-			items: symbols.flatMap((symbol) => symbolLines(symbol, text)),
+		...outlines.map((one) => ({
+			head: [`${oneLine(show(one.path))}${one.isTest ? " (test)" : ""}: ${aboutFile(one)}`],
+			items: one.symbols.flatMap((symbol) => symbolLines(symbol, text)),
 		})),
 		...more,
 	];
 	return [withDoc, signature, shortSignature, nameOnly].map(form);
+}
+
+const PROBLEM_BYTES = 160;
+
+function aboutFile({ lines, symbols, problem }: FileOutline): string {
+	const facts = [
+		counted(lines, "line"),
+		...(symbols.length === 0 ? ["no symbols at its top level"] : []),
+		...(problem === undefined
+			? []
+			: [`not fully parsed (${clip(oneLine(problem), PROBLEM_BYTES)})`]),
+	];
+	return facts.join(", ");
 }
 
 function otherDefinitions(count: number): string {

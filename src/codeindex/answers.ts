@@ -143,6 +143,8 @@ export interface FileOutline {
 	readonly path: string;
 	readonly isTest: boolean;
 	readonly lines: number;
+	/** Why the file, or a part of it, was not understood. */
+	readonly problem?: string;
 	readonly symbols: readonly OutlineSymbol[];
 }
 

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { isHash } from "../core/hash.ts";
@@ -57,7 +56,7 @@ async function namesSymbol(uri: string, folder: Folder): Promise<boolean> {
 	const { paths, project } = await folder.code();
 	const { file, symbol } = paths.target(uri);
 	if (file === undefined || symbol === undefined) return false;
-	return statSync(join(project.root, file), { throwIfNoEntry: false })?.isFile() ?? false;
+	return paths.isFile(join(project.root, file));
 }
 
 async function readPage(call: PageCall, folder: Folder, signal: AbortSignal): Promise<ToolAnswer> {

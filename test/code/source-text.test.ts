@@ -121,6 +121,19 @@ describe("kota_symbol", () => {
 	});
 });
 
+test("an outline says why a file was not understood", () => {
+	const file = { path: "src/a.ts", isTest: false, lines: 3, symbols: [], problem: "line 1: odd" };
+	const [form] = outlineForms({ outlines: [file], coverage: coverage() }, { file: "a.ts" }, paths);
+	expect(wholeText(form?.() ?? [])).toBe(
+		"src/a.ts: 3 lines, no symbols at its top level, not fully parsed (line 1: odd)",
+	);
+});
+
+test("a target that can be no path is a symbol", () => {
+	const { target } = projectPaths("/project", "/project");
+	for (const symbol of ["n".repeat(3000), "a\0b"]) expect(target(symbol)).toEqual({ symbol });
+});
+
 describe("a target", () => {
 	const existing = new Set(["/project/src/a.ts", "/project/src/a#b.ts", "/project/src/x.ts"]);
 	const { target } = projectPaths(

@@ -39,8 +39,9 @@ export function outline(
 	return { outlines: [{ ...toOutline(file), symbols }] };
 }
 
-function toOutline({ path, isTest, lines }: IndexedFile): Omit<FileOutline, "symbols"> {
-	return { path, isTest, lines };
+function toOutline(file: IndexedFile): Omit<FileOutline, "symbols"> {
+	const { path, isTest, lines, problem } = file;
+	return { path, isTest, lines, ...(problem !== undefined && { problem }) };
 }
 
 export function withMembers(found: Omit<FoundSymbol, "entity">): OutlineSymbol {

@@ -264,6 +264,8 @@ class ACME_API Named final : public Base { void go(); };
 		"Named class 12-12",
 		"Named.go method 12-12",
 	]);
+	const guarded = `#ifndef A_H\n${"namespace a {\n".repeat(6)}template <class T> class Deep {};\n${"}\n".repeat(6)}#endif\n`;
+	expect(await outlineOf("a.hpp", guarded)).toEqual(["Deep class 8-8"]);
 	expect((await factsOf("a.cpp", source)).status).toBe("parsed");
 	expect(await signatureOf("a.cpp", source, "Named")).toBe(
 		"class ACME_API Named final : public Base",

@@ -51,6 +51,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Deeper declarations are part of an outer one. */
 const MAX_DEPTH = 8;
+/** Namespaces, directives and templates around a declaration. Each namespace counts twice. */
+const MAX_THROUGH = 40;
 
 /** Pure. Outline, imports and places of names. Nothing is bound: usages are found by name. */
 export function extractOutline(rules: OutlineRules, source: string, tree: SyntaxTree): FileFacts {
@@ -99,7 +101,7 @@ class Outline {
 			const found = this.#rules.find(node, this.#text);
 			if (found === "through") {
 				const from = this.#rules.wrapping?.test(node.type) ? (leading ?? node.start) : undefined;
-				if (depth < MAX_DEPTH) yield* this.#foundIn(node.children, depth + 1, from);
+				if (depth < MAX_THROUGH) yield* this.#foundIn(node.children, depth + 1, from);
 			} else {
 				for (const one of found) {
 					const at = one.node ?? node;
