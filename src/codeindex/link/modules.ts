@@ -247,7 +247,7 @@ function sortExports(exports: readonly Export[]) {
 type ModulePairs = ReturnType<typeof findPairs>;
 
 /**
- * A declaration file and its JavaScript (`index.d.ts`, `index.js`) are a pair: one module. As in TypeScript,
+ * A declaration file and what it describes (`index.d.ts` and `index.js`, `a.pyi` and `a.py`) are a pair: one module. As in TypeScript,
  * an import resolves to the declaration and loads the JavaScript.
  */
 export function pairsOf(reader: IndexReader): ModulePairs {
@@ -361,4 +361,5 @@ const PAIR_EXTENSIONS = [
 	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
 	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },
 	{ declaration: ".d.cts", sources: [".cts"], plain: [".cjs"] },
+	{ declaration: ".pyi", sources: [], plain: [".py"] },
 ] as const;

@@ -53,6 +53,25 @@ test("a function of C with a prototype before it is shown with its body", async 
 	]);
 });
 
+test("a stub file of Python and the module beside it are one", async () => {
+	const reader = await indexProject({
+		"pkg/__init__.py": "",
+		"pkg/typed.pyi": "def shown(x: int) -> str: ...\nclass S:\n    def m(self) -> int: ...\n",
+		"pkg/typed.py": "def shown(x): return str(x)\nclass S:\n    def m(self): return 1\n",
+		"main.py": "from pkg.typed import shown, S\nshown(1)\nS().m()\n",
+	});
+	const { definitions } = usages(reader, { symbol: "shown" });
+	expect(definitions.map(({ path }) => path)).toEqual(["pkg/typed.py"]);
+	const places = definitions[0]?.usages.map(({ path, line, kind }) => `${path}:${line} ${kind}`);
+	expect(places).toEqual(["main.py:1 import", "main.py:2 call", "pkg/typed.pyi:1 declaration"]);
+	const main = reader.fileAt("main.py");
+	const edges = main ? dependenciesOf(reader, main.id) : [];
+	expect(edges.map(({ file }) => reader.files.get(file)?.path)).toEqual([
+		"pkg/typed.py",
+		"pkg/typed.pyi",
+	]);
+});
+
 test("a function with a name of one letter has its calls", async () => {
 	const reader = await indexProject({
 		"a.c": "int f(int x) { return x; }\nint main(void) { return f(1); }\n",
