@@ -18,6 +18,7 @@ import {
 	type Terminal,
 	UsageError,
 } from "./command.ts";
+import { oneOf, wholeNumber } from "./option-values.ts";
 
 type KotaDoor = typeof Kota;
 type Topic = Parameters<KotaDoor["answerTo"]>[0];
@@ -338,22 +339,6 @@ async function confirmIndexing(confirm: NonNullable<Terminal["confirm"]>, root: 
 	throw new Error(`${root} was not indexed, so there is no answer; run "strata index" to index it`);
 }
 
-function wholeNumber(options: OptionValues, name: string): number | undefined {
-	const value = options[name];
-	if (value === undefined) return undefined;
-	if (!/^[1-9]\d{0,8}$/.test(String(value))) {
-		throw new UsageError(`--${name} must be a whole number of at least 1, got "${value}"`);
-	}
-	return Number(value);
-}
-
-function oneOf<Choice extends string>(options: OptionValues, name: string, choices: Choice[]) {
-	const value = options[name];
-	const found = choices.find((choice) => choice === value);
-	if (found || value === undefined) return found;
-	throw new UsageError(`--${name} must be one of ${choices.join(", ")}, got "${value}"`);
-}
-
 /** About 200 lines. */
 const DEFAULT_MAX_BYTES = 16_000;
 const LEAST_BYTES = 200;
@@ -366,9 +351,5 @@ function maxBytesIn(options: OptionValues): number {
 	}
 	if (options.all) return Number.POSITIVE_INFINITY;
 	if (given === undefined) return DEFAULT_MAX_BYTES;
-	const bytes = Number(given);
-	if (/^\d{1,9}$/.test(String(given)) && bytes >= LEAST_BYTES) return bytes;
-	throw new UsageError(
-		`--max-bytes must be a whole number of at least ${LEAST_BYTES}, got "${given}"`,
-	);
+	return wholeNumber(options, "max-bytes", LEAST_BYTES) as number;
 }

@@ -13,7 +13,16 @@ import {
 } from "../hook/index.ts";
 import { touchesExcluded } from "../readcache/file-touch.ts";
 import { counted, grouped } from "../text/figures.ts";
-import { type Command, FLAG, hintFor, TEXT, type Terminal, UsageError } from "./command.ts";
+import {
+	type Command,
+	FLAG,
+	hintFor,
+	type OptionValues,
+	TEXT,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
+import { portIn } from "./option-values.ts";
 
 const AGENTS = ["claude-code", "opencode"] as const;
 type Agent = (typeof AGENTS)[number];
@@ -111,7 +120,7 @@ export function claudeHookFor(terminal: Pick<Terminal, "env" | "cwd">, isShadow:
 function printSettings(
 	agent: Agent,
 	terminal: Terminal,
-	{ isShadow, port }: { readonly isShadow: boolean; readonly port: unknown },
+	{ isShadow, port }: { readonly isShadow: boolean; readonly port: OptionValues[string] },
 ): void {
 	const { print } = terminal;
 	if (agent === "opencode") {
@@ -119,15 +128,16 @@ function printSettings(
 		print(JSON.stringify({ plugin: [isShadow ? [plugin, { shadow: true }] : plugin] }, null, 2));
 		return;
 	}
-	if (port !== undefined && !/^\d{1,5}$/.test(String(port))) {
-		throw new UsageError(`--port needs a number, got "${String(port)}"`);
-	}
 	const command = `strata hook claude-code${isShadow ? " --shadow" : ""}`;
 	const query = isShadow ? "?shadow" : "";
 	const hook =
 		port === undefined
 			? { type: "command", command, timeout: 5 }
-			: { type: "http", url: `http://127.0.0.1:${port}/hook/claude-code${query}`, timeout: 5 };
+			: {
+					type: "http",
+					url: `http://127.0.0.1:${portIn(port)}/hook/claude-code${query}`,
+					timeout: 5,
+				};
 	const settings = {
 		permissions: { allow: [readPermission(terminal)] },
 		hooks: { PostToolUse: [{ matcher: HOOK_MATCHER, hooks: [hook] }] },

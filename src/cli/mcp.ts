@@ -12,6 +12,7 @@ import {
 	type Terminal,
 	UsageError,
 } from "./command.ts";
+import { portIn } from "./option-values.ts";
 import { watchSignals } from "./signals.ts";
 
 const DEFAULT_PORT = 3143;
@@ -57,10 +58,8 @@ async function serveAtPort(
 	served: McpOptions,
 	{ print }: Terminal,
 ): Promise<number> {
-	const { "token-file": named, port = String(DEFAULT_PORT) } = options;
-	if (!/^\d{1,5}$/.test(String(port)) || Number(port) > 65_535) {
-		throw new UsageError(`--port must be a number up to 65535, got "${port}"`);
-	}
+	const { "token-file": named } = options;
+	const port = portIn(options.port ?? DEFAULT_PORT);
 	const path = typeof named === "string" ? named : join(served.agentDir, "strata", "mcp", "tokens");
 	const tokens = await loadTokens(path);
 	const access = createAccess({ host: HOST, origins: [], tls: false, tokens });

@@ -7,7 +7,8 @@ import { MemoryMarks, openMarks, Rewriter, savingsFolder } from "../savings/inde
 import { counted } from "../text/figures.ts";
 import { Book, summaryLine, TrafficObserver, trafficFolder } from "../traffic/index.ts";
 import type { Exchange } from "../wire/exchange.ts";
-import { type Command, FLAG, TEXT, type Terminal, UsageError } from "./command.ts";
+import { type Command, FLAG, TEXT, type Terminal } from "./command.ts";
+import { oneOf, portIn, SAVINGS } from "./option-values.ts";
 import { watchSignals } from "./signals.ts";
 
 const DEFAULT_PORT = 3142;
@@ -37,8 +38,8 @@ export const proxy: Command = {
 	options: { port: TEXT, savings: TEXT, json: FLAG },
 	async run(values, _words, terminal) {
 		const { running, upstreams, close } = await openProxy(terminal, {
-			port: portIn(values.port),
-			savings: savingsIn(values.savings),
+			port: portIn(values.port ?? DEFAULT_PORT),
+			savings: oneOf(values, "savings", SAVINGS),
 		});
 		const stopAsked = Promise.withResolvers<string>();
 		watchSignals(stopAsked.resolve);
@@ -229,20 +230,6 @@ async function summaryOf(
 	} finally {
 		book.close();
 	}
-}
-
-export function savingsIn(value: unknown): Savings | undefined {
-	if (value === undefined) return undefined;
-	if (value === "off" || value === "shadow" || value === "birth") return value;
-	throw new UsageError(`--savings needs off, shadow or birth, got "${String(value)}"`);
-}
-
-function portIn(value: unknown): number {
-	const text = String(value ?? DEFAULT_PORT);
-	if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-		throw new UsageError(`--port needs a number from 0 to 65535, got "${text}"`);
-	}
-	return Number(text);
 }
 
 function usageLines({ port }: LocalProxy, urls: Record<string, string>): string[] {

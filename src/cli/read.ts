@@ -36,7 +36,7 @@ export const read: Command = {
 		const { createPagedReader, leftOutLine, PagingError } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
-		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars needs a number, got "${size}"`);
+		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars must be a number, got "${size}"`);
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const reader = createPagedReader({ ...config.paging, root: terminal.cwd });
 		try {

@@ -4,7 +4,8 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { type Command, TEXT, UsageError } from "./command.ts";
 import { type Launch, launchOf } from "./launch.ts";
-import { openProxy, SAVINGS_DETAILS, savingsIn } from "./proxy.ts";
+import { oneOf, SAVINGS } from "./option-values.ts";
+import { openProxy, SAVINGS_DETAILS } from "./proxy.ts";
 import { statusOf } from "./signals.ts";
 
 const SECRET_BYTES = 16;
@@ -35,7 +36,7 @@ export const run: Command = {
 			port: 0,
 			secret,
 			drainMs: DRAIN_MS,
-			savings: savingsIn(values.savings),
+			savings: oneOf(values, "savings", SAVINGS),
 		});
 		try {
 			const { env, cwd, printError } = terminal;

@@ -21,6 +21,7 @@ import {
 } from "./command.ts";
 import { databaseOption } from "./database.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
+import { oneOf, portIn } from "./option-values.ts";
 import { watchSignals } from "./signals.ts";
 
 type ServerModule = typeof import("../server/index.ts");
@@ -141,7 +142,7 @@ function idleTime(value: OptionValues[string]): number | undefined {
 	if (value === undefined) return undefined;
 	const seconds = Number(value);
 	if (/^\d{1,6}$/.test(String(value)) && seconds > 0) return seconds * 1000;
-	throw new UsageError(`--stop-when-idle needs a number of seconds, got "${value}"`);
+	throw new UsageError(`--stop-when-idle must be a number of seconds, got "${value}"`);
 }
 
 /** Checks ten times in that period. */
@@ -173,14 +174,8 @@ function serverOptions(
 	const socketPath = path("socket");
 	const startFolder = userFolder(terminal, packageFolder());
 	const listen = listenOptions(values, terminal, path);
-	const auth = String(values.auth ?? "token");
-	if (auth !== "token" && auth !== "none") {
-		throw new UsageError(`--auth must be token or none, got "${auth}"`);
-	}
-	const demo = String(values.demo ?? "auto");
-	if (demo !== "auto" && demo !== "always" && demo !== "never") {
-		throw new UsageError(`--demo must be auto, always or never, got "${demo}"`);
-	}
+	const auth = oneOf(values, "auth", ["token", "none"]) ?? "token";
+	const demo = oneOf(values, "demo", ["auto", "always", "never"]) ?? "auto";
 	const assigned = [
 		...(env.STRATA_SERVER_LIMITS ?? "").split(",").filter((text) => text.trim() !== ""),
 		...((values.limit as string[] | undefined) ?? []),
@@ -234,7 +229,7 @@ function databaseOptions(values: OptionValues, terminal: Terminal): ServerOption
 	const seconds = Number(values.lease ?? Number.NaN);
 	if (values.lease !== undefined && !(seconds >= MIN_LEASE_SECONDS && seconds <= 3_600)) {
 		throw new UsageError(
-			`--lease needs seconds from ${MIN_LEASE_SECONDS} to 3600, got "${values.lease}"`,
+			`--lease must be a number of seconds from ${MIN_LEASE_SECONDS} to 3600, got "${values.lease}"`,
 		);
 	}
 	return {
@@ -257,11 +252,8 @@ function listenOptions(
 	const named = values.port ?? (env.PI_SERVER_PORT || undefined);
 	const isOtherwiseReached = values.stdio === true || values.socket !== undefined;
 	if (named === undefined && values.host === undefined && isOtherwiseReached) return undefined;
-	const port = Number(named ?? DEFAULT_PORT);
-	if (!/^\d{1,5}$/.test(String(named ?? DEFAULT_PORT)) || port > 65_535) {
-		const where = values.port === undefined ? "PI_SERVER_PORT" : "--port";
-		throw new UsageError(`${where} needs a number from 0 to 65535, got "${named}"`);
-	}
+	const where = values.port === undefined ? "PI_SERVER_PORT" : "--port";
+	const port = portIn(named ?? DEFAULT_PORT, where);
 	const cert = path("tls-cert");
 	const key = path("tls-key");
 	if ((cert === undefined) !== (key === undefined)) {

@@ -23,9 +23,9 @@ import {
 	type Terminal,
 	UsageError,
 } from "./command.ts";
+import { oneOf, portIn, SAVINGS } from "./option-values.ts";
 
 const DEFAULT_PORT = 3142;
-const SAVINGS = ["off", "shadow", "birth"] as const;
 const NAMES = AGENTS.map(({ name }) => name);
 
 export const setup: Command = {
@@ -76,20 +76,15 @@ interface Task {
 	readonly terminal: Terminal;
 }
 
-function askedIn({ savings, proxy, port, undo }: OptionValues) {
-	const chosen = SAVINGS.find((one) => one === savings);
-	if (savings !== undefined && !chosen) {
-		throw new UsageError(`--savings must be ${SAVINGS.join(", ")}; got "${String(savings)}"`);
-	}
+function askedIn(options: OptionValues) {
+	const { proxy, port, undo } = options;
+	const savings = oneOf(options, "savings", SAVINGS);
 	if (port !== undefined && !proxy) throw new UsageError("--port needs --proxy");
-	const number = String(port ?? DEFAULT_PORT);
-	if (!/^\d{1,5}$/.test(number) || Number(number) > 65_535) {
-		throw new UsageError(`--port must be a number up to 65535, got "${number}"`);
-	}
+	const number = portIn(port ?? DEFAULT_PORT);
 	if (undo && (proxy || savings !== undefined)) {
 		throw new UsageError("--undo takes everything back; leave out --proxy and --savings");
 	}
-	return { savings: chosen, proxy: proxy ? `http://127.0.0.1:${number}` : undefined };
+	return { savings, proxy: proxy ? `http://127.0.0.1:${number}` : undefined };
 }
 
 async function add(task: Task, asked: ReturnType<typeof askedIn>): Promise<number> {

@@ -147,7 +147,7 @@ describe("strata read", () => {
 		[[], 2, /no address or path given[\s\S]*usage: strata read/],
 		[["a.txt", "b.txt"], 2, /unexpected argument "b\.txt"/],
 		[["a.txt", "--max-chars", "63"], 2, /--max-chars: .*at least 64[\s\S]*usage:/],
-		[["a.txt", "--max-chars", "many"], 2, /--max-chars needs a number, got "many"/],
+		[["a.txt", "--max-chars", "many"], 2, /--max-chars must be a number, got "many"/],
 		[["a.txt", "--max-chars", "99.5"], 2, /--max-chars: .*at least 64/],
 		[["a.txt", "--max-chars"], 2, /usage:/],
 		[["a.txt", "--pages", "3"], 2, /--pages/],

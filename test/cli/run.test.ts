@@ -144,7 +144,7 @@ describe("strata run", () => {
 		const { start } = await startWorld();
 		const run = start(["run", "--savings", "all", "--", "claude"]);
 		expect((await run.closed)[0]).toBe(2);
-		expect(run.err()).toContain('--savings needs off, shadow or birth, got "all"');
+		expect(run.err()).toContain('--savings must be one of off, shadow, birth, got "all"');
 	});
 
 	test("passes options on without `--`, and says if nothing was seen", async () => {

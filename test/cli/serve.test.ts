@@ -123,9 +123,9 @@ describe("strata serve", () => {
 	});
 
 	test.each([
-		[["--port", "70000"], '--port needs a number from 0 to 65535, got "70000"'],
+		[["--port", "70000"], '--port must be a number from 0 to 65535, got "70000"'],
 		[["--port", "x"], 'got "x"'],
-		[["--auth", "basic"], '--auth must be token or none, got "basic"'],
+		[["--auth", "basic"], '--auth must be one of token, none, got "basic"'],
 		[["--tls-cert", "c.pem"], "--tls-cert and --tls-key must be used together"],
 		[["--limit", "maxSesions=1"], 'did you mean "maxSessions"?'],
 		[["now"], 'unexpected argument "now"'],

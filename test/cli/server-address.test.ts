@@ -36,5 +36,5 @@ test("a server stops by itself when it had no client for the time that it waits"
 	expect(await server.exited).toEqual({ code: 0, signal: null });
 	const wrong = startServe([...DEMO, "--stop-when-idle", "soon"]);
 	expect((await wrong.exited).code).toBe(2);
-	expect(wrong.err()).toContain('--stop-when-idle needs a number of seconds, got "soon"');
+	expect(wrong.err()).toContain('--stop-when-idle must be a number of seconds, got "soon"');
 });

@@ -174,7 +174,10 @@ describe("strata setup", () => {
 			[["setup"], "cannot ask without a terminal; add --yes"],
 			[["setup", "--json"], "--json does not ask; add --yes"],
 			[["setup", "curser", "--yes"], 'unknown agent "curser"; did you mean "cursor"?'],
-			[["setup", "--savings", "all", "--yes"], '--savings must be off, shadow, birth; got "all"'],
+			[
+				["setup", "--savings", "all", "--yes"],
+				'--savings must be one of off, shadow, birth, got "all"',
+			],
 			[["setup", "--port", "1", "--yes"], "--port needs --proxy"],
 			[["setup", "--undo", "--proxy", "--yes"], "--undo takes everything back"],
 		] as const;
