@@ -79,11 +79,15 @@ describe.skipIf(browserPath === undefined)("the demo's dollars", () => {
 		await look("code");
 
 		await view("Conversation");
-		for (const command of ["/strata ", "/strata cost "]) {
-			await promptBox(page).fill(command);
+		for (const [command, answer] of [
+			["/strata", "pi-strata compared with pi alone"],
+			["/strata cost", /by turn \(prompts and answers/],
+			["/kota pruning", /^pruning: on/],
+		] as const) {
+			await promptBox(page).fill(`${command} `);
 			await page.keyboard.press("Enter");
+			await page.getByText(answer).first().waitFor();
 		}
-		await page.getByText(/by turn \(prompts and answers/).waitFor();
 		await look("commands");
 
 		await pageOf("Sessions");

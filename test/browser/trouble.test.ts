@@ -188,6 +188,28 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		expect(faults).toEqual([]);
 	});
 
+	test("what waits for an answer is asked for once, however often it is clicked on", async () => {
+		const { page, server, faults } = await open("conversation");
+		const base = { parentId: null, type: "message", timestamp: "" };
+		const nodes = [{ ...base, id: "u1", role: "user", preview: "where it forks" }];
+		server.answers.get_tree = { nodes, leafId: null } as never;
+		const forked = Promise.withResolvers<never>();
+		server.answers.fork = () => forked.promise;
+		const asked = () => server.sent.filter(({ type }) => type === "fork").length;
+		await page.getByRole("button", { name: "Tree" }).click();
+		const fork = page.getByRole("dialog").getByRole("button", { name: "Fork" });
+		await fork.click();
+		await eventually(() => fork.getAttribute("aria-disabled")).toBe("true");
+		// What a person does who sees nothing happen.
+		await fork.focus();
+		await page.keyboard.press("Enter");
+		await fork.dispatchEvent("click");
+		forked.resolve({ cancelled: false, text: "where it forks" } as never);
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+		expect(asked()).toBe(1);
+		expect(faults).toEqual([]);
+	});
+
 	test("a token that is taken away ends in a place to enter another", async () => {
 		const { page, server, faults } = await open("server");
 		server.refuse();

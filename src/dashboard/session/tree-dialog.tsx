@@ -5,6 +5,7 @@ import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
 import { Answered, Empty, orToast } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
+import { useAction } from "../parts/use-action.ts";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { openBeside } from "../sessions/open-stored.ts";
 import type { ComposerProps } from "./composer.tsx";
@@ -35,8 +36,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 		onClose();
 		return true;
 	}
+	const { run, attributes } = useAction();
 	const goTo = (targetId: string) =>
-		void act(client().request("navigate_tree", { sessionId, targetId }));
+		act(client().request("navigate_tree", { sessionId, targetId }));
 	async function fork(entryId: string): Promise<void> {
 		const before = session.state.peek();
 		if (!(await act(client().request("fork", { sessionId, entryId })))) return;
@@ -66,8 +68,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 							<TreeEntry
 								row={row}
 								isBusy={isRunning || isWatched}
-								onGo={goTo}
-								onFork={(id) => void fork(id)}
+								attributes={attributes}
+								onGo={(id) => void run(() => goTo(id))}
+								onFork={(id) => void run(() => fork(id))}
 							/>
 						)}
 					/>
@@ -92,13 +95,20 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 interface TreeEntryProps {
 	readonly row: TreeRow;
 	readonly isBusy: boolean;
+	readonly attributes: ReturnType<typeof useAction>["attributes"];
 	onGo(id: string): void;
 	onFork(id: string): void;
 }
 
-function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
+function TreeEntry({ row, isBusy, attributes, onGo, onFork }: TreeEntryProps) {
 	const button = (label: string, act: (id: string) => void) => (
-		<Button class="small quiet" disabled={isBusy} onClick={() => act(row.key)} label={label} />
+		<Button
+			class="small quiet"
+			disabled={isBusy}
+			{...attributes}
+			onClick={() => act(row.key)}
+			label={label}
+		/>
 	);
 	return (
 		<div class={`tree-row line ${row.isOnBranch ? "is-on-branch" : ""}`}>

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { client } from "../connection/connection.ts";
 import { Button } from "../parts/controls.tsx";
 import { orToast, toast } from "../parts/notices.tsx";
+import { useAction } from "../parts/use-action.ts";
 import { DEFAULT_VIEW, navigate } from "../route.ts";
 import type { OpenSession } from "./open-session.ts";
 
@@ -40,6 +41,7 @@ function WatchedBanner({ session, piProcess, sessionFile, children }: WatchedBan
 		const timer = setInterval(() => session.refreshState(), LOOK_MS);
 		return () => clearInterval(timer);
 	}, [session, piProcess]);
+	const { run, attributes } = useAction();
 	async function openCopy(): Promise<void> {
 		if (sessionFile === undefined) return;
 		const opened = await orToast(client().request("load_session", { sessionPath: sessionFile }));
@@ -57,7 +59,8 @@ function WatchedBanner({ session, piProcess, sessionFile, children }: WatchedBan
 						: `pi runs there (process ${piProcess}). This page follows it, read-only.`}
 				</p>
 				<Button
-					onClick={() => void openCopy()}
+					{...attributes}
+					onClick={() => void run(openCopy)}
 					label={piProcess === undefined ? "Continue it here" : "Work on a copy"}
 				/>
 			</div>

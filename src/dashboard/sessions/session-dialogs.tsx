@@ -6,6 +6,7 @@ import { Button, Dialog, DialogForm } from "../parts/controls.tsx";
 import { ago, baseName, errorMessage, formatNumberOf, shortPath } from "../parts/figures.ts";
 import { Answered, Empty, orToast, Problem } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
+import { useAction } from "../parts/use-action.ts";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { DEFAULT_VIEW, navigate } from "../route.ts";
 import { isDemo } from "../session/demo-banner.tsx";
@@ -156,6 +157,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const answer = useAnswer("list_stored_sessions", {});
 	const { data } = answer;
 	const [filter, setFilter] = useState("");
+	const { run, attributes } = useAction();
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
 	return (
 		<Dialog title="Stored sessions" onCancel={onClose} wide>
@@ -181,7 +183,11 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 								startsAtTop
 								estimate={() => 54}
 								render={({ stored }) => (
-									<Stored stored={stored} onOpen={() => void openStored(stored)} />
+									<Stored
+										stored={stored}
+										attributes={attributes}
+										onOpen={() => void run(() => openStored(stored))}
+									/>
 								)}
 							/>
 						</div>
@@ -196,10 +202,16 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	);
 }
 
-function Stored({ stored, onOpen }: { stored: Data<"StoredSession">; onOpen(): void }) {
+interface StoredProps {
+	readonly stored: Data<"StoredSession">;
+	readonly attributes: ReturnType<typeof useAction>["attributes"];
+	onOpen(): void;
+}
+
+function Stored({ stored, attributes, onOpen }: StoredProps) {
 	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId, piProcess } = stored;
 	return (
-		<button type="button" class="stored quiet" onClick={onOpen}>
+		<button type="button" class="stored quiet" {...attributes} onClick={onOpen}>
 			<PlainText class="one-line" text={sessionName ?? firstMessage ?? "(no messages)"} max={160} />
 			<span class="small soft one-line">
 				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
@@ -224,6 +236,7 @@ function rowsOf(sessions: readonly Data<"StoredSession">[], filter: string) {
 export function DeleteDialog(props: { session: Data<"SessionInfo">; onClose(): void }) {
 	const { session, onClose } = props;
 	const { sessionId, sessionName, cwd, isStreaming } = session;
+	const { run, attributes } = useAction();
 	async function remove(): Promise<void> {
 		await orToast(client().request("delete_session", { sessionId }));
 		onClose();
@@ -239,7 +252,7 @@ export function DeleteDialog(props: { session: Data<"SessionInfo">; onClose(): v
 			</p>
 			<div class="dialog-actions row">
 				<Button autofocus onClick={onClose} label="Cancel" />
-				<Button class="danger" onClick={() => void remove()} label="Delete" />
+				<Button class="danger" {...attributes} onClick={() => void run(remove)} label="Delete" />
 			</div>
 		</Dialog>
 	);

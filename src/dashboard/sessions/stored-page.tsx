@@ -7,6 +7,7 @@ import { ago, formatNumberOf } from "../parts/figures.ts";
 import { Answered, Empty, orToast } from "../parts/notices.tsx";
 import { type Picture, PictureDialog } from "../parts/picture.tsx";
 import { PlainText } from "../parts/text.tsx";
+import { useAction } from "../parts/use-action.ts";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { DEFAULT_VIEW, hrefOf, navigate } from "../route.ts";
 import { conversationOf } from "../session/conversation.ts";
@@ -49,6 +50,7 @@ function Stored({ data }: { data: ReadSession }) {
 		costHref: hrefOf({ page: "replay" }),
 		hasMadeUpPrices: data.entries.some(({ message }) => isDemoAnswer(message)),
 	};
+	const { run, attributes } = useAction();
 	async function open(): Promise<void> {
 		const { sessionPath } = stored;
 		const opened = await orToast(client().request("load_session", { sessionPath }));
@@ -69,7 +71,7 @@ function Stored({ data }: { data: ReadSession }) {
 						<PlainText text={stored.cwd} max={200} />
 					</span>
 				</div>
-				<Button onClick={() => void open()} label="Open to continue" />
+				<Button {...attributes} onClick={() => void run(open)} label="Open to continue" />
 			</div>
 			<div class="banner row is-warning" role="status">
 				<p>

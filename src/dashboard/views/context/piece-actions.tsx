@@ -1,6 +1,7 @@
 import { client } from "../../connection/connection.ts";
 import { Button } from "../../parts/controls.tsx";
 import { orToast } from "../../parts/notices.tsx";
+import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../route.ts";
 import type { Piece } from "./piece-bar.ts";
 
@@ -13,7 +14,8 @@ interface PieceActionsProps {
 /** What can be done with a piece. The commands say why, if one of them is refused. */
 export function PieceActions({ sessionId, piece, onDone }: PieceActionsProps) {
 	const { entryId } = piece;
-	async function run(message: string): Promise<void> {
+	const { run, attributes } = useAction();
+	async function send(message: string): Promise<void> {
 		if (await orToast(client().request("prompt", { sessionId, message }))) onDone();
 	}
 	return (
@@ -27,7 +29,13 @@ export function PieceActions({ sessionId, piece, onDone }: PieceActionsProps) {
 				</a>
 			)}
 			{actionsOf(piece).map(({ label, title, command }) => (
-				<Button key={label} title={title} onClick={() => void run(command)} label={label} />
+				<Button
+					key={label}
+					title={title}
+					{...attributes}
+					onClick={() => void run(() => send(command))}
+					label={label}
+				/>
 			))}
 		</>
 	);
