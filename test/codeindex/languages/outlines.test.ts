@@ -111,6 +111,17 @@ pub mod inner {
     pub struct Deep { pub a: u8 }
     impl Deep { pub fn method(&self) {} }
 }
+cfg_rt! {
+    pub fn spawn() {
+    }
+}
+cfg_if! {
+    if #[cfg(unix)] {
+        pub fn unix_only() {}
+    } else {
+        pub struct Other;
+    }
+}
 macro_rules! twice { ($x:expr) => { $x * 2 } }
 `;
 	expect(await outlineOf("src/a.rs", source)).toEqual([
@@ -128,7 +139,10 @@ macro_rules! twice { ($x:expr) => { $x * 2 } }
 		"inner.Deep class 22-22",
 		"inner.Deep.a property 22-22",
 		"inner.Deep.method method 23-23",
-		"twice function 25-25",
+		"spawn function 26-27",
+		"unix_only function 31-31",
+		"Other class 33-33",
+		"twice function 36-36",
 	]);
 	expect(await signatureOf("a.rs", source, "Pair")).toBe("pub struct Pair(pub i32, String)");
 	expect(await signatureOf("a.rs", source, "twice")).toBe("macro_rules! twice");
@@ -179,11 +193,19 @@ test("Ruby: private methods, aliases, structs, and what blocks and conditions de
     included do
       def inc; end
     end
+    refine Regexp do
+      def fits?; end
+    end unless Regexp.method_defined?(:fits?)
+    begin
+      require "cookie"
+    rescue LoadError
+      class Cookie; end
+    end
   end
 end
 `;
 	expect(await outlineOf("a.rb", source)).toEqual([
-		"Acme namespace 1-23",
+		"Acme namespace 1-31",
 		"Acme.Point class 2-4",
 		"Acme.Point.x property 2-2",
 		"Acme.Point.y property 2-2",
@@ -196,8 +218,10 @@ end
 		"Acme.Thing.old method 12-12",
 		"Acme.Thing.dyn method 13-13",
 		"Acme.Thing.cond method 15-15",
-		"Acme.Mixin namespace 18-22",
+		"Acme.Mixin namespace 18-30",
 		"Acme.Mixin.inc method 20-20",
+		"Acme.Mixin.fits? method 23-23",
+		"Acme.Mixin.Cookie class 28-28",
 	]);
 });
 

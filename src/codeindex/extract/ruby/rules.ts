@@ -11,7 +11,7 @@ const SYMBOLS = {
 
 /** Also blocks and arguments: `included do … end`, `private def name`. */
 const THROUGH =
-	/^(?:body_statement|singleton_class|begin|if|unless|elsif|else|then|argument_list|do_block|block|block_body)$/;
+	/^(?:body_statement|singleton_class|begin|rescue|ensure|if|unless|elsif|else|then|(?:if|unless)_modifier|argument_list|do_block|block|block_body)$/;
 
 export const rules: OutlineRules = {
 	find(node, text) {

@@ -1,5 +1,6 @@
 import type { Language } from "../../language.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+import { parsable } from "./parsable.ts";
 
 const grammar = { package: "tree-sitter-rust", file: "tree-sitter-rust.wasm" };
 
@@ -10,12 +11,16 @@ export const rust: Language = {
 	testName: /^tests?\.rs$|_tests?\.rs$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar(grammar, async () => {
-			const [{ extractOutline }, { rules }] = await Promise.all([
-				import("../by-name/outline.ts"),
-				import("./rules.ts"),
-			]);
-			return (_path, source, tree) => extractOutline(rules, source, tree);
-		}),
+		withGrammar(
+			grammar,
+			async () => {
+				const [{ extractOutline }, { rules }] = await Promise.all([
+					import("../by-name/outline.ts"),
+					import("./rules.ts"),
+				]);
+				return (_path, source, tree) => extractOutline(rules, source, tree);
+			},
+			parsable,
+		),
 	loadResolver: async () => (await import("../../resolve/rust/resolver.ts")).createResolver,
 };
