@@ -15,14 +15,14 @@ export interface SymbolWords {
 export function symbolWords(bindings: readonly Binding[]): readonly SymbolWords[] {
 	return symbolsOf(bindings).map(({ facts, owners }) => ({
 		name: stemsOf(facts.name),
-		owner: [...new Set(owners.flatMap(stemsOf))],
-		doc: stemsOf(facts.doc ?? ""),
+		owner: stemsOfParts(owners.flatMap(partsOf)),
+		doc: facts.doc === undefined ? [] : stemsOf(facts.doc),
 		signature: stemsOfParts(partsOf(facts.signature).filter((part) => !KEYWORDS.has(part))),
 	}));
 }
 
 /** Distinct stems of all symbols of a file. */
-export function declaredStems({ bindings }: FileFacts): string[] {
+export function declaredStems({ bindings }: FileFacts): readonly string[] {
 	const parts = new Set<string>();
 	const add = (text: string) => {
 		for (const part of partsOf(text)) parts.add(part);
@@ -32,11 +32,11 @@ export function declaredStems({ bindings }: FileFacts): string[] {
 		add(facts.signature);
 		if (facts.doc !== undefined) add(facts.doc);
 	}
-	return stemsOfParts(parts);
+	return stemsOfParts([...parts]);
 }
 
 /** Distinct stems of the words in a text, camel case split; `utf8` also gives `utf`. */
-export function stemsOf(text: string): string[] {
+export function stemsOf(text: string): readonly string[] {
 	return stemsOfParts(partsOf(text));
 }
 
@@ -44,11 +44,12 @@ function partsOf(text: string): readonly string[] {
 	return text.match(WORD) ?? [];
 }
 
-function stemsOfParts(parts: Iterable<string>): string[] {
+function stemsOfParts(parts: readonly string[]): readonly string[] {
+	const [first, second] = parts;
+	if (first === undefined) return [];
+	if (second === undefined) return stemsOfPart(first);
 	const found = new Set<string>();
-	for (const part of parts) {
-		for (const stem of known.get(part) ?? remember(part)) found.add(stem);
-	}
+	for (const part of parts) for (const stem of stemsOfPart(part)) found.add(stem);
 	return [...found];
 }
 
@@ -58,6 +59,10 @@ const WORD = /[A-Za-z0-9_$\u00aa-\uffff]+/g;
 /** Most words repeat, within a file and among files. */
 const known = new Map<string, readonly string[]>();
 const MAX_KNOWN = 50_000;
+
+function stemsOfPart(part: string): readonly string[] {
+	return known.get(part) ?? remember(part);
+}
 
 function remember(part: string): readonly string[] {
 	if (known.size >= MAX_KNOWN) known.clear();

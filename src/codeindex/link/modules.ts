@@ -58,7 +58,7 @@ export abstract class ExportChains {
 	ownExports(file: FileId): ExportTable {
 		// Fast path: a hit creates no closure.
 		const known = this.#own.get(file);
-		return known ?? getOrAdd(this.#own, file, () => sortExports(this.reader.exports(file)));
+		return known ?? getOrAdd(this.#own, file, () => tableOf(this.reader.exports(file)));
 	}
 
 	/** Searches both files of a pair. `name` may be `default`, or `=` for a whole CommonJS module. */
@@ -213,6 +213,13 @@ function isInProject({ kind }: Entity): boolean {
 
 function outsideOf(target: Resolution | undefined): Entity {
 	return target?.kind === "external" ? { kind: "external", name: target.name } : UNKNOWN;
+}
+
+/** Of each file's exports, which stay the same object while they are cached. */
+const tables = new WeakMap<readonly Export[], ExportTable>();
+
+function tableOf(exports: readonly Export[]): ExportTable {
+	return getOrAdd(tables, exports, () => sortExports(exports));
 }
 
 function sortExports(exports: readonly Export[]) {

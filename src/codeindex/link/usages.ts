@@ -217,6 +217,7 @@ export class UsageSites {
 	readonly #kinds: UsageKind[] = [];
 	readonly #starts: number[] = [];
 	readonly #files: FileId[] = [];
+	readonly #isInOrder: boolean[] = [];
 	readonly #definition: Pick<UsageSite, "file" | "at"> | undefined;
 
 	/** The definition itself does not count as a usage. */
@@ -226,9 +227,13 @@ export class UsageSites {
 
 	add(file: FileId, at: Position, kind: UsageKind): void {
 		if (file === this.#definition?.file && compare(at, this.#definition.at) === 0) return;
-		if (this.#files.at(-1) !== file) {
+		const run = this.#files.length - 1;
+		if (this.#files[run] !== file) {
 			this.#files.push(file);
 			this.#starts.push(this.#ats.length);
+			this.#isInOrder.push(true);
+		} else if (compare(this.#ats[this.#ats.length - 1] as Position, at) >= 0) {
+			this.#isInOrder[run] = false;
 		}
 		this.#ats.push(at);
 		this.#kinds.push(kind);
@@ -244,8 +249,9 @@ export class UsageSites {
 			else known.push(run);
 		});
 		for (const [file, own] of runs) {
-			if (typeof own === "number" && this.#isInOrder(own)) {
-				for (let site = this.#start(own); site < this.#start(own + 1); site++) {
+			if (typeof own === "number" && this.#isInOrder[own]) {
+				const end = this.#start(own + 1);
+				for (let site = this.#start(own); site < end; site++) {
 					visit(file, this.#at(site), this.#kinds[site] as UsageKind);
 				}
 			} else this.#eachSorted([own].flat(), (at, kind) => visit(file, at, kind));
@@ -256,13 +262,6 @@ export class UsageSites {
 		const all: UsageSite[] = [];
 		this.each((file, at, kind) => all.push({ file, at, kind }));
 		return all;
-	}
-
-	#isInOrder(run: number): boolean {
-		for (let site = this.#start(run) + 1; site < this.#start(run + 1); site++) {
-			if (compare(this.#at(site - 1), this.#at(site)) >= 0) return false;
-		}
-		return true;
 	}
 
 	#eachSorted(runs: number[], visit: (at: Position, kind: UsageKind) => void): void {

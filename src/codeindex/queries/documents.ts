@@ -58,7 +58,8 @@ const LEAST_COVERED = 0.5;
 
 /** Documents of the project come before those of its parts. */
 function nearestFirst(paths: readonly string[]): string[] {
-	const depth = (path: string) => path.split("/").length;
+	const depths = new Map(paths.map((path) => [path, path.split("/").length]));
+	const depth = (path: string) => depths.get(path) ?? 0;
 	return paths.toSorted((a, b) => depth(a) - depth(b) || compareText(a, b));
 }
 

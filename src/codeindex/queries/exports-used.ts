@@ -1,6 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import { counted } from "../../text/figures.ts";
-import type { Declared, SymbolKind } from "../facts.ts";
+import type { Declared, SymbolKind, UsageKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import type { Language } from "../language.ts";
 import { languageOf } from "../languages.ts";
@@ -15,13 +15,15 @@ export interface UsedExport {
 	/** The exported name. For a whole CommonJS module: its value's name or `module.exports`. */
 	readonly name: string;
 	readonly kind: SymbolKind;
-	/** Other files that name the export. True for files that do more than import or re-export it. */
-	readonly users: ReadonlyMap<FileId, boolean>;
+	/** How many other files name the export. */
+	readonly otherFiles: number;
+	/** These files. True for those that do more than import or re-export it. */
+	users(): ReadonlyMap<FileId, boolean>;
 	/** Counted as in the query `usages`. For a re-export, only usages through this file count. */
 	readonly usages: number;
 	readonly files: number;
-	/** Where it is used: neither imported, re-exported nor declared. */
-	readonly places: readonly { readonly file: FileId; readonly line: number }[];
+	/** Where it is used: neither imported, re-exported nor declared. There may be tens of thousands. */
+	places(): readonly { readonly file: FileId; readonly line: number }[];
 }
 
 export function exportsUsed(reader: IndexReader, files: readonly IndexedFile[]): UsedExport[] {
@@ -46,7 +48,7 @@ function exportsNamed(reader: IndexReader, file: IndexedFile, wanted: string): U
 	);
 	// `export *` from a package may provide any name, so the name counts only if a file imports it.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
-	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
+	return isGuess ? found.filter(({ otherFiles }) => otherFiles > 0) : found;
 }
 
 /** In the facts, a whole CommonJS module is named `=`. */
@@ -56,7 +58,7 @@ function writtenName(name: string): string {
 
 export function byUse(a: UsedExport, b: UsedExport): number {
 	return (
-		b.users.size - a.users.size ||
+		b.otherFiles - a.otherFiles ||
 		b.usages - a.usages ||
 		compareText(a.path, b.path) ||
 		compareText(a.name, b.name)
@@ -124,25 +126,41 @@ function usesOf(
 	reader: IndexReader,
 	file: FileId,
 	sites: Sites,
-): Pick<UsedExport, "users" | "usages" | "files" | "places"> {
+): Omit<UsedExport, "path" | "name" | "kind"> {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);
-	const users = new Map<FileId, boolean>();
+	const isUse = (user: FileId, kind: UsageKind) =>
+		kind !== "import" &&
+		kind !== "re-export" &&
+		(kind !== "declaration" || pairs.implementation(user) === undefined);
 	let usages = 0;
 	let files = 0;
+	let otherFiles = 0;
 	let last: FileId | undefined;
-	const places: { file: FileId; line: number }[] = [];
-	sites.each((user, [line], kind) => {
+	// Sites come file by file.
+	sites.each((user) => {
 		usages++;
-		if (user !== last) files++;
+		if (user === last) return;
 		last = user;
-		const isDeclarationFile = kind === "declaration" && pairs.implementation(user) !== undefined;
-		const isUse = kind !== "import" && kind !== "re-export" && !isDeclarationFile;
-		if (isUse && kind !== "declaration") places.push({ file: user, line });
-		if (user === file || user === other) return;
-		users.set(user, isUse || (users.get(user) ?? false));
+		files++;
+		if (user !== file && user !== other) otherFiles++;
 	});
-	return { users, usages, files, places };
+	const users = () => {
+		const all = new Map<FileId, boolean>();
+		sites.each((user, _, kind) => {
+			if (user !== file && user !== other)
+				all.set(user, isUse(user, kind) || all.get(user) === true);
+		});
+		return all;
+	};
+	const places = () => {
+		const all: { file: FileId; line: number }[] = [];
+		sites.each((user, [line], kind) => {
+			if (kind !== "declaration" && isUse(user, kind)) all.push({ file: user, line });
+		});
+		return all;
+	};
+	return { usages, files, otherFiles, users, places };
 }
 
 /** If no file exports one of the names, files that export none of them count as wholly changed. */

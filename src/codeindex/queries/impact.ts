@@ -39,7 +39,7 @@ export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<Impac
 			...(ofFiles && { ofFiles }),
 		}),
 		affected: affected.map(toFileAtDepth),
-		symbols: used.map(({ users, places: _, ...one }) => ({ ...one, otherFiles: users.size })),
+		symbols: used.map(({ users: _, places: __, ...one }) => one),
 		tests: tests.map(({ file, depth, via }) => ({ path: file.path, depth, via })),
 		warnings: [...(named?.warnings ?? []), ...warnings.all],
 	};
@@ -59,7 +59,7 @@ function affectedBySymbols(
 	{ used, whole }: { used: readonly UsedExport[]; whole: readonly IndexedFile[] },
 ): readonly Reached[] {
 	const users = new Map<FileId, boolean>();
-	for (const [id, uses] of used.flatMap((one) => [...one.users])) {
+	for (const [id, uses] of used.flatMap((one) => [...one.users()])) {
 		users.set(id, uses || users.get(id) === true);
 	}
 	const direct = [...users.keys()].flatMap((id): Reached[] => {
@@ -69,7 +69,7 @@ function affectedBySymbols(
 		return [{ file, depth: 1, kinds: edge?.kinds ?? ["value"] }];
 	});
 	const places = used.flatMap(({ places }) =>
-		places.map((place) => ({ ...place, depth: isChanged.has(place.file) ? 0 : 1 })),
+		places().map((place) => ({ ...place, depth: isChanged.has(place.file) ? 0 : 1 })),
 	);
 	return nearest([
 		...direct,
@@ -136,9 +136,9 @@ function reasonsOf({ changed, affected, used, tests, warnings }: ChangeFacts): R
 		},
 		direct >= 30 && { weight: 1, text: `${direct} of them directly` },
 		most &&
-			most.users.size >= 10 && {
+			most.otherFiles >= 10 && {
 				weight: 1,
-				text: `${most.name} is used in ${most.users.size} other files`,
+				text: `${most.name} is used in ${most.otherFiles} other files`,
 			},
 		affected.length > 0 && tests.length === 0 && { weight: 1, text: "no test reaches it" },
 		warnings.globalFiles > 0 && { weight: 1, text: "who uses its global names is not known" },

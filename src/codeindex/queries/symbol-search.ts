@@ -68,31 +68,35 @@ function candidateFiles(
 	stems: readonly string[],
 	{ files, rarity }: { files: readonly (readonly FileId[])[]; rarity: ReadonlyMap<string, number> },
 ): FileId[] {
-	const sums = new Map<FileId, number>();
+	let last = 0;
+	for (const ids of files) for (const id of ids) last = Math.max(last, id);
+	// By id: a word may be in all files.
+	const sums = new Float64Array(last + 1);
 	for (const [at, stem] of stems.entries()) {
-		for (const id of files[at] ?? []) sums.set(id, (sums.get(id) ?? 0) + (rarity.get(stem) ?? 0));
+		const rare = rarity.get(stem) ?? 0;
+		for (const id of files[at] ?? []) sums[id] = (sums[id] as number) + rare;
 	}
-	for (const [id, sum] of sums) {
-		const file = reader.files.get(id);
-		if (!file) sums.delete(id);
-		else sums.set(id, sum * (file.isTest ? 0.5 : 1) * (isMinified(file) ? 0.1 : 1));
+	for (let id = 0; id <= last; id++) {
+		const sum = sums[id] as number;
+		if (sum === 0) continue;
+		const file = reader.files.get(id as FileId);
+		sums[id] = file ? sum * (file.isTest ? 0.5 : 1) * (isMinified(file) ? 0.1 : 1) : 0;
 	}
 	return highest(sums, MAX_FILES);
 }
 
-/** The keys of the highest values, highest first, then by key. Sorts only these: a word may be in all files. */
-function highest(values: ReadonlyMap<FileId, number>, count: number): FileId[] {
-	const sorted = Float64Array.from(values.values()).sort();
-	const least = sorted.at(-count) ?? Number.NEGATIVE_INFINITY;
-	const above: FileId[] = [];
-	const equal: FileId[] = [];
-	for (const [id, value] of values) {
-		if (value > least) above.push(id);
-		else if (value === least) equal.push(id);
+/** The indexes of the highest values above 0, highest first, then by index. Sorts only these. */
+function highest(values: Float64Array, count: number): FileId[] {
+	const least = values.toSorted().at(-count) ?? 0;
+	const above: number[] = [];
+	const equal: number[] = [];
+	for (const [index, value] of values.entries()) {
+		if (value === 0) continue;
+		if (value > least) above.push(index);
+		else if (value === least) equal.push(index);
 	}
-	above.sort((a, b) => (values.get(b) ?? 0) - (values.get(a) ?? 0) || a - b);
-	equal.sort((a, b) => a - b);
-	return [...above, ...equal].slice(0, count);
+	above.sort((a, b) => (values[b] as number) - (values[a] as number) || a - b);
+	return [...above, ...equal].slice(0, count) as FileId[];
 }
 
 function rankedSymbols(
@@ -101,12 +105,14 @@ function rankedSymbols(
 	rarity: ReadonlyMap<string, number>,
 ): SymbolMatch[] {
 	const found: SymbolMatch[] = [];
+	const asked = [...rarity];
 	for (const file of files) {
 		const { path = "", isTest = false } = reader.files.get(file) ?? {};
-		const inPath = new Set(stemsOf(path));
+		const pathStems = stemsOf(path);
+		const inPath = asked.map(([stem]) => pathStems.includes(stem));
 		const { byBinding } = linkerOf(reader).ownExports(file);
 		for (const { symbol, words } of wordsOf(reader.bindings(file))) {
-			const { sum, covered } = scoreOf(words, inPath, rarity);
+			const { sum, covered } = scoreOf(words, inPath, asked);
 			if (covered === 0) continue;
 			const exported = byBinding.has(symbol.binding);
 			const weight =
@@ -141,31 +147,32 @@ function wordsOf(bindings: readonly Binding[]): SymbolWithWords[] {
 /** BM25 with fields: a word counts by where it stands, how rare it is, and how few others stand there. */
 function scoreOf(
 	words: SymbolWords,
-	inPath: ReadonlySet<string>,
-	rarity: ReadonlyMap<string, number>,
+	inPath: readonly boolean[],
+	asked: readonly (readonly [stem: string, rare: number])[],
 ): { readonly sum: number; readonly covered: number } {
 	let sum = 0;
 	let own = 0;
-	for (const [stem, rare] of rarity) {
-		let count = 0;
-		for (const [field, { weight, usual }] of FIELDS) {
-			const stems = words[field];
-			if (stems.includes(stem)) count += weight / (0.25 + (0.75 * stems.length) / usual);
-		}
+	for (let at = 0; at < asked.length; at++) {
+		const [stem, rare] = asked[at] as (typeof asked)[number];
+		// The name says most.
+		let count =
+			inField(words.name, stem, 4, 3) +
+			inField(words.owner, stem, 1.5, 3) +
+			inField(words.doc, stem, 1.5, 10) +
+			inField(words.signature, stem, 0.7, 8);
 		if (count > 0) own++;
-		if (inPath.has(stem)) count += PATH_WEIGHT;
+		if (inPath[at]) count += PATH_WEIGHT;
 		sum += (rare * count * 2.2) / (count + 1.2);
 	}
-	return { sum, covered: own / rarity.size };
+	return { sum, covered: own / asked.length };
 }
 
-/** The name says most. `usual` is how many stems a field has on average. */
-const FIELDS: readonly (readonly [keyof SymbolWords, { weight: number; usual: number }])[] = [
-	["name", { weight: 4, usual: 3 }],
-	["owner", { weight: 1.5, usual: 3 }],
-	["doc", { weight: 1.5, usual: 10 }],
-	["signature", { weight: 0.7, usual: 8 }],
-];
+/** `usual` is how many stems such a field has on average. */
+function inField(stems: readonly string[], stem: string, weight: number, usual: number): number {
+	if (!stems.includes(stem)) return 0;
+	return weight / (0.25 + (0.75 * stems.length) / usual);
+}
+
 const PATH_WEIGHT = 1;
 
 function toFound(

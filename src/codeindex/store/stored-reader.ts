@@ -231,6 +231,14 @@ export class StoredFacts {
 
 	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[] {
 		if (at.length < MANY) return at.map((one) => this.references(one));
+		const known = at.map(({ file, binding }) => this.#decoded.get(file)?.get(binding));
+		const left = at.filter((_, index) => known[index] === undefined);
+		if (left.length === 0) return known as (readonly Reference[])[];
+		const packed = this.#packedReferences(left);
+		return at.map((one, index) => known[index] ?? this.#decode(one, packed.get(one.file)));
+	}
+
+	#packedReferences(at: readonly BindingRef[]): ReadonlyMap<FileId, Uint8Array> {
 		const wanted = new Set<FileId>();
 		const byFile = new Map<FileId, Uint8Array>();
 		for (const { file } of at) {
@@ -246,7 +254,7 @@ export class StoredFacts {
 			this.#references.set(id, data);
 			this.#referenceBytes += data.length;
 		}
-		return at.map((one) => this.#decode(one, byFile.get(one.file)));
+		return byFile;
 	}
 
 	importsOf(target: FileId, name: number, imported: string): readonly ImportOf[] {
