@@ -9,7 +9,7 @@ export interface LinkLimits {
 	readonly silenceMs: number;
 	/** High-water mark of unsent bytes: reads and streams wait. */
 	readonly highBytes: number;
-	/** Above this many unsent bytes, the link is closed. */
+	/** Above this many unsent bytes, the latest frame not counted, the link is closed. */
 	readonly maxBytes: number;
 }
 
@@ -70,6 +70,11 @@ export class Link {
 
 	send<Kind extends FrameKind>(kind: Kind, head: FrameHeads[Kind], body = ""): void {
 		if (!this.isOpen) return;
+		// The new frame does not count: an answer that is larger alone would come again and again.
+		if (this.#unsent > this.#limits.maxBytes) {
+			this.close();
+			return;
+		}
 		// Frames of one tick share a write.
 		if (!this.#isCorked) {
 			this.#isCorked = true;
@@ -80,7 +85,6 @@ export class Link {
 			});
 		}
 		this.#ws.send(`${LETTERS[kind]}${JSON.stringify(head)}\n${body}`);
-		if (this.#unsent > this.#limits.maxBytes) this.close();
 	}
 
 	get hasRoom(): boolean {

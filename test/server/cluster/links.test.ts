@@ -159,6 +159,17 @@ test("a page cannot open a link, even with the secret", async () => {
 	expect(String(answer)).toMatch(/^HTTP\/1.1 403 /);
 });
 
+test("one answer may be larger than what a link holds back: it would be lost each time it is sent again", async () => {
+	const [a, b] = [await startNode("a"), await startNode("b")];
+	meet(a, b);
+	await linked(a, b);
+	const link = a.open.get("b") as Link;
+	const body = "x".repeat(LIMITS.maxBytes + 1);
+	link.send("response", 1, body);
+	await vi.waitFor(() => expect(b.heard).toEqual([`r 1 ${body}`]), PATIENCE);
+	expect(link.isOpen).toBe(true);
+});
+
 test("what is not read is bounded: the link says so, and is closed in the end", async () => {
 	const [a, b] = [await startNode("a"), await startNode("b")];
 	meet(a, b);
