@@ -104,7 +104,7 @@ async function startBackend(options: ServerOptions, parts: Parts) {
 	const streams = new Streams({
 		journal,
 		cutOff: journal.recovered.cutOff,
-		...(shared && { maySend: () => shared.lease.isValid }),
+		...(shared && { now: shared.now, maySend: () => shared.lease.isValid }),
 		onDeserted: (name) => cluster?.onDeserted(name),
 	});
 	const sessions = pi.createSessions({
@@ -138,7 +138,7 @@ async function startBackend(options: ServerOptions, parts: Parts) {
 		handlers,
 		onAnsweredAgain: attachments.attachAgain,
 		accepts: (record) => member?.accepts(record) ?? existsSync(record.cwd),
-		...(shared && { mayAnswer: () => shared.lease.isValid }),
+		...(shared && { now: shared.now, mayAnswer: () => shared.lease.isValid }),
 		onClaimed(record, { isCutOff, isOwn = false }) {
 			sessions.hold(record, isOwn);
 			const stream = { principal: record.principal, sessionId: record.id };

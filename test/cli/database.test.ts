@@ -227,6 +227,34 @@ describe.runIf(postgresPrograms)(withPostgres("strata with a database"), { tags:
 		expect(code).toBe(1);
 	});
 
+	test("doctor says which settings and what missing statistics would cost", async () => {
+		const postgres = await startPostgres({
+			settings: ["full_page_writes=off", "synchronous_commit=off", "autovacuum=off"],
+		});
+		atEnd(() => postgres.stop());
+		const url = await postgres.database();
+		const client = new pg.Client({ connectionString: url });
+		await client.connect();
+		await migrateSchema(client);
+		await client.query(`INSERT INTO strata.owners (conversation, principal)
+			SELECT n::text, 'ann' FROM generate_series(1, 20000) AS n`);
+		await client.end(); // which reports what it has written
+		await vi.waitFor(async () => {
+			const findings = await checkDatabase(parseDatabaseUrl(url));
+			const found = new Map(findings.map((one) => [one.name, one]));
+			expect(found.get("full_page_writes")).toMatchObject({ ok: false, required: true });
+			expect(found.get("synchronous_commit")).toMatchObject({ ok: false, required: false });
+			expect(found.get("schema")).toMatchObject({
+				ok: true,
+				note: expect.stringMatching(/^version \d+$/),
+			});
+			expect(found.get("statistics")).toMatchObject({
+				ok: false,
+				note: "missing for owners: run ANALYZE, and turn autovacuum on",
+			});
+		}, PATIENCE);
+	});
+
 	test("journal migrate takes sessions, outcomes, events and conversations along", async () => {
 		const url = await (await sharedPostgres()).database();
 		const agentDir = tempDir();

@@ -240,5 +240,28 @@ export function sharedPostgres(): Promise<TestPostgres> {
 /** Words for `strata serve` in a run of the suites on a database: see the project "postgres" in vitest.config.ts. */
 export async function databaseWords(): Promise<string[]> {
 	if (!process.env.STRATA_TEST_DATABASE) return [];
-	return ["--database", await (await sharedPostgres()).database()];
+	const url = await (await sharedPostgres()).database();
+	await onDatabase(url, MOVABLE_CLOCK);
+	return ["--database", url];
+}
+
+/** Lets time pass by the clock of a database of {@link databaseWords}. Servers learn of it when they renew their leases. */
+export async function moveClock(url: string, ms: number): Promise<void> {
+	await onDatabase(url, `UPDATE test_clock.ahead SET ms = ms + ${ms}`);
+}
+
+/** Later connections find this function before that of Postgres. */
+const MOVABLE_CLOCK = `
+	CREATE SCHEMA test_clock;
+	CREATE TABLE test_clock.ahead AS SELECT 0::float8 AS ms;
+	CREATE FUNCTION test_clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+		'SELECT pg_catalog.clock_timestamp() + ms * interval ''1 millisecond'' FROM test_clock.ahead';
+	DO $$ BEGIN
+		EXECUTE format('ALTER DATABASE %I SET search_path = test_clock, pg_catalog, public', current_database());
+	END $$`;
+
+async function onDatabase(url: string, sql: string): Promise<void> {
+	const client = new pg.Client({ connectionString: url });
+	await client.connect();
+	await client.query(sql).finally(() => client.end());
 }

@@ -166,7 +166,7 @@ test("one answer may be larger than what a link holds back: it would be lost eac
 	const link = a.open.get("b") as Link;
 	const body = "x".repeat(LIMITS.maxBytes + 1);
 	link.send("response", 1, body);
-	await vi.waitFor(() => expect(b.heard).toEqual([`r 1 ${body}`]), PATIENCE);
+	await vi.waitFor(() => expect(b.heard).toEqual([`response 1 ${body}`]), PATIENCE);
 	expect(link.isOpen).toBe(true);
 });
 

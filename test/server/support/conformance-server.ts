@@ -40,6 +40,8 @@ export interface ConformanceOptions {
 export interface ConformanceServer {
 	readonly process: ServeProcess;
 	readonly url: string;
+	/** The address of its database, if it has one. */
+	readonly database: string | undefined;
 	readonly loop: LoopbackAnthropic;
 	/** All that came over stdio since the process began. */
 	stdioLines(): readonly string[];
@@ -73,11 +75,12 @@ export async function startConformanceServer(
 	const tokenFile = join(agentDir, "tokens");
 	const lines = Object.entries(options.tokens ?? {}).map(([name, token]) => `${name}:${token}\n`);
 	if (lines.length > 0) writeFileSync(tokenFile, lines.join(""), { mode: 0o600 });
+	const database = await databaseWords();
 	const words = [
 		...["--stdio", "--port", "0", "--json"],
 		...(lines.length > 0 ? ["--token-file", tokenFile] : ["--auth", "none"]),
 		...(options.limits ?? []).flatMap((limit) => ["--limit", limit]),
-		...(await databaseWords()),
+		...database,
 		...(options.words ?? []),
 	];
 	const start = async () => {
@@ -94,6 +97,7 @@ export async function startConformanceServer(
 	let now = await start();
 	return {
 		loop,
+		database: database[1],
 		get process() {
 			return now.process;
 		},

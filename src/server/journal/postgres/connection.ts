@@ -119,8 +119,12 @@ export class Connection {
 
 const CLOSE_MS = 1_000;
 
-/** Index scans only: the first plans are made while tables are small, and would be kept when they are large. */
+/**
+ * Index scans only: the first plans are made while tables are small, and would be kept when they are large. What waits
+ * for a lock must see what was committed meanwhile, whatever the database's default is.
+ */
 const SETTINGS = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+	SET default_transaction_isolation = 'read committed';
 	SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /** At least, for a process that is busy while it starts. */

@@ -51,10 +51,13 @@ export class Lease {
 	#timer: NodeJS.Timeout | undefined;
 	#renewing: Promise<void> | undefined;
 	#isClosed = false;
-	/** By this process's own clock, counted from before the renewal was sent. */
+	/** By this process's own clocks, counted from before the renewal was sent. */
 	#confirmedAt = Number.NEGATIVE_INFINITY;
+	#confirmedWallMs = Number.NEGATIVE_INFINITY;
 	/** Since when the database has answered without a break. */
 	#reachableSince = performance.now();
+	/** What the database's clock said, and when by this process's monotonic one. */
+	#clock = { databaseMs: Date.now(), atMs: performance.now() };
 	renewals = 0;
 
 	constructor(options: LeaseOptions) {
@@ -63,23 +66,42 @@ export class Lease {
 
 	/** `atMs`: when the lease was asked for. */
 	begin(atMs: number): void {
-		this.#confirmedAt = atMs;
+		this.#confirm(atMs);
 		this.#reachableSince = atMs;
 		this.#options.onRenewed?.(this.leftMs);
 		this.#schedule(this.#options.renewMs);
 	}
 
-	get leftMs(): number {
-		return this.#confirmedAt + this.#options.leaseMs * (1 - MARGIN) - performance.now();
+	/** By the database's clock, so that times of all servers can be compared. */
+	get databaseNow(): number {
+		const { databaseMs, atMs } = this.#clock;
+		return Math.round(databaseMs + performance.now() - atMs);
 	}
 
+	async readClock(client: ClientBase): Promise<void> {
+		const { rows } = await client.query<{ now: number }>(CLOCK);
+		if (rows[0]) this.#clock = { databaseMs: rows[0].now, atMs: performance.now() };
+	}
+
+	/** The monotonic clock stands still while the machine is suspended; the other one may be set. The later counts. */
+	get leftMs(): number {
+		const monotonicMs = performance.now() - this.#confirmedAt;
+		const passedMs = Math.max(monotonicMs, Date.now() - this.#confirmedWallMs);
+		return this.#options.leaseMs * (1 - MARGIN) - passedMs;
+	}
+
+	/** After a jump of the clock, the database is asked at once. */
 	get isValid(): boolean {
-		return this.leftMs > 0;
+		if (this.leftMs > 0) return true;
+		const isDue = performance.now() - this.#confirmedAt > this.#options.renewMs;
+		if (!isDue && !this.#isClosed) void this.renew();
+		return false;
 	}
 
 	/** Whether this process may still act for its sessions. Asks the database unless it answered just now. */
 	async check(): Promise<boolean> {
-		if (performance.now() - this.#confirmedAt > FRESH_MS) await this.renew();
+		const isFresh = performance.now() - this.#confirmedAt <= FRESH_MS && this.leftMs > 0;
+		if (!isFresh) await this.renew();
 		return this.isValid;
 	}
 
@@ -88,7 +110,7 @@ export class Lease {
 	 * together after an outage.
 	 */
 	get mayBury(): boolean {
-		return this.isValid && performance.now() - this.#reachableSince >= this.#options.leaseMs;
+		return this.leftMs > 0 && performance.now() - this.#reachableSince >= this.#options.leaseMs;
 	}
 
 	/** Never rejects. */
@@ -108,10 +130,10 @@ export class Lease {
 	async #renew(): Promise<void> {
 		const { connection, renewMs, onRenewed, onNodes } = this.#options;
 		const before = performance.now();
-		const wasOver = !this.isValid;
+		const wasOver = this.leftMs <= 0;
 		try {
 			const { nodeId, isAlive, nodes } = await connection.run((client) => this.#ask(client));
-			if (isAlive || isTakenOut("fence")) this.#confirmedAt = before;
+			if (isAlive || isTakenOut("fence")) this.#confirm(before);
 			else if (!this.#isClosed) await this.#options.onBuried(nodeId);
 			if (wasOver) this.#reachableSince = performance.now();
 			this.renewals++;
@@ -125,11 +147,18 @@ export class Lease {
 		}
 	}
 
+	/** `atMs`: when the lease was asked for, by the monotonic clock. */
+	#confirm(atMs: number): void {
+		this.#confirmedAt = atMs;
+		this.#confirmedWallMs = Date.now() - (performance.now() - atMs);
+	}
+
 	async #ask(client: ClientBase) {
 		const { leaseMs, about } = this.#options;
 		const nodeId = this.#options.nodeId();
 		const values = [nodeId, leaseMs, about?.() ?? "{}"];
 		const { rowCount } = await client.query({ ...RENEW, values });
+		await this.readClock(client);
 		const { rows } = await client.query<NodeRow & { expired: boolean }>(NODES);
 		return { nodeId, isAlive: rowCount === 1, nodes: rows };
 	}
@@ -152,6 +181,8 @@ const RENEW = {
 	text: `UPDATE strata.nodes SET expires_at = clock_timestamp() + $2 * interval '1 millisecond', about = $3
 		WHERE id = $1`,
 };
+
+const CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now";
 
 const NODES =
 	"SELECT id, home, address, about, expires_at < clock_timestamp() AS expired FROM strata.nodes";

@@ -55,6 +55,7 @@ export interface PostgresJournalOptions {
 	readonly clientAddress: string;
 	readonly lease?: Partial<LeaseLimits>;
 	readonly limits?: Partial<JournalLimits>;
+	/** Default: the database's clock. */
 	readonly now?: () => number;
 	readonly warn?: (line: string) => void;
 	/** Longest time for a question. */
@@ -78,7 +79,8 @@ const FIRST_SWEEP_MS = 1_000;
  */
 export class PostgresJournal implements Journal {
 	readonly #limits: JournalLimits;
-	readonly #now: () => number;
+	/** The database's time, for whatever the servers compare. */
+	readonly now: () => number;
 	readonly #leaseLimits: LeaseLimits;
 	readonly #writing: Connection;
 	readonly #asking: Connection;
@@ -98,9 +100,10 @@ export class PostgresJournal implements Journal {
 	#timers: NodeJS.Timeout[] = [];
 
 	constructor(options: PostgresJournalOptions) {
-		const { address, now = Date.now, warn, questionMs = QUESTION_MS } = options;
+		const { address, warn, questionMs = QUESTION_MS } = options;
+		const { now = () => this.lease.databaseNow } = options;
 		this.#limits = { ...DEFAULT_JOURNAL_LIMITS, ...options.limits };
-		this.#now = now;
+		this.now = now;
 		this.#leaseLimits = { ...DEFAULT_LEASE, ...options.lease };
 		const { leaseMs } = this.#leaseLimits;
 		this.#membership = new Membership({
@@ -179,10 +182,11 @@ export class PostgresJournal implements Journal {
 	async #opened(client: ClientBase): Promise<void> {
 		await migrate(client);
 		await addPartitions(client);
+		await this.lease.readClock(client);
 		const before = performance.now();
 		const { node, held } = this.#membership;
 		await register(client, node, this.#leaseLimits.leaseMs);
-		const adopted = await adopt(client, node, this.#now());
+		const adopted = await adopt(client, node, this.now());
 		for (const one of adopted.held) held.add(one);
 		this.recovered = adopted.recovered;
 		this.#noteEvicted(await marks(client));
@@ -335,7 +339,7 @@ export class PostgresJournal implements Journal {
 		await this.#commit.close();
 		// If the database is away, the lease runs out by itself.
 		await this.#leasing
-			.run((client) => leave(client, this.#membership.node, this.#now()), QUESTION_MS)
+			.run((client) => leave(client, this.#membership.node, this.now()), QUESTION_MS)
 			.catch(() => {});
 		await this.end();
 	}

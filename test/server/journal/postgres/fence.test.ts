@@ -419,6 +419,32 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		expect(SCHEMA_VERSION).toBe(3);
 	});
 
+	test.each([1, 2])(
+		"a database of schema %i is brought up to date, with what it has",
+		async (from) => {
+			const url = await newDatabase();
+			const client = await connect(url);
+			const before = await startPostgresJournal(url);
+			await before.claim(name, { create: true });
+			await before.finish(finished(command("create"), { session: session("s"), version: 0 }));
+			await before.append(event(1));
+			await before.close();
+			await client.query("ALTER TABLE strata.nodes DROP COLUMN about; DROP TABLE strata.cluster");
+			if (from === 1) {
+				await client.query(`ALTER TABLE strata.heads DROP COLUMN is_parked; DROP INDEX strata.commands_open;
+				CREATE INDEX commands_open ON strata.commands (node) WHERE outcome IS NULL`);
+			}
+			await client.query("UPDATE strata.schema_version SET version = $1", [from]);
+			const after = await startPostgresJournal(url);
+			expect(after.recovered.sessions).toMatchObject([{ id: "s" }]);
+			await after.append(event(2));
+			expect(await after.events(name, 0, 10)).toEqual([event(1), event(2)]);
+			expect(await after.clusterSecret("proposed")).toBe("proposed");
+			const { rows } = await client.query("SELECT version FROM strata.schema_version");
+			expect(rows).toEqual([{ version: SCHEMA_VERSION }]);
+		},
+	);
+
 	test("every statement uses indexes where tables grow, and none notifies", async () => {
 		const log = join(tempDir(), "log");
 		const postgres = await startPostgres({
@@ -585,6 +611,26 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		}, PATIENCE);
 		await vi.waitFor(() => expect(journal.evictedBefore("ann")).toBeGreaterThan(0), PATIENCE);
 		expect(await count("sessions")).toBe(1);
+	});
+
+	test("a server whose clock is a month ahead evicts nothing for that, and frees no key", async () => {
+		const url = await newDatabase();
+		const right = await startPostgresJournal(url, { home: "a" });
+		const keyed = command("keyed", { idempotencyKey: "k", atMs: right.now() });
+		await right.admit(keyed);
+		await right.finish(finished(keyed, { finishedAtMs: right.now() }));
+		const real = Date.now;
+		const clock = vi.spyOn(Date, "now").mockImplementation(() => real() + 30 * 24 * 60 * 60_000);
+		atEnd(() => clock.mockRestore());
+		const wrong = await startPostgresJournal(url, { home: "b" });
+		expect(Math.abs(wrong.now() - real())).toBeLessThan(60_000);
+		wrong.sweep();
+		await wrong.admit(command("behind the sweep"));
+		await wrong.admit(command("later"));
+		expect(await wrong.find([{ principal: "ann", id: "keyed" }])).toMatchObject([{ id: "keyed" }]);
+		expect(await wrong.find([{ principal: "ann", sessionId: undefined, key: "k" }])).toMatchObject([
+			{ id: "keyed" },
+		]);
 	});
 
 	test("what a deleted session leaves is deleted in steps, however much it is", async () => {

@@ -55,6 +55,24 @@ describe.runIf(postgresPrograms)(withPostgres("the lease of a server"), { tags: 
 		expect(lost).toEqual([]);
 	});
 
+	test("is asked for again when the machine was suspended: its monotonic clock did not notice", async () => {
+		const journal = await startPostgresJournal(await newDatabase(), {
+			lease: { leaseMs: 60_000, renewMs: 50_000 },
+		});
+		expect(journal.lease.isValid).toBe(true);
+		const real = Date.now;
+		const clock = vi.spyOn(Date, "now").mockImplementation(() => real() + 90_000);
+		atEnd(() => clock.mockRestore());
+		expect(journal.lease.isValid).toBe(false);
+		expect(journal.lease.mayBury).toBe(false);
+		await vi.waitFor(() => expect(journal.lease.isValid).toBe(true), PATIENCE);
+		clock.mockImplementation(() => real() + 180_000);
+		expect(await journal.lease.check()).toBe(true);
+		expect(journal.lease.renewals).toBeGreaterThan(1);
+		clock.mockImplementation(() => real() - 180_000);
+		expect(journal.lease.isValid).toBe(true);
+	});
+
 	test("is gone when others have buried the server, which then begins again", async () => {
 		const url = await newDatabase();
 		const a = await startPostgresJournal(url, { lease: { leaseMs: 60_000, renewMs: 50 } });
