@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createHello, helloHeaders } from "../../../src/server/cluster/handshake.ts";
-import type { Link } from "../../../src/server/cluster/link.ts";
+import type { Link, LinkLimits } from "../../../src/server/cluster/link.ts";
 import { Links } from "../../../src/server/cluster/links.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/temp.ts";
@@ -13,7 +13,7 @@ import { startLinkProxy } from "./socket-proxy.ts";
 const LIMITS = { pingMs: 20, silenceMs: 200, highBytes: 100_000, maxBytes: 10_000_000 };
 
 /** A server that has nothing but links, behind a proxy. */
-async function startNode(id: string, given: { secret?: string } = {}) {
+async function startNode(id: string, given: { secret?: string; limits?: LinkLimits } = {}) {
 	const proxy = await startLinkProxy();
 	const open = new Map<string, Link>();
 	const heard: string[] = [];
@@ -22,7 +22,7 @@ async function startNode(id: string, given: { secret?: string } = {}) {
 	const links = new Links({
 		secret: given.secret ?? "one secret for all",
 		self: () => id,
-		limits: LIMITS,
+		limits: given.limits ?? LIMITS,
 		maxFrameBytes: 2 ** 24,
 		allowsPlain: false,
 		warn: (line) => warnings.push(line),
@@ -160,13 +160,17 @@ test("a page cannot open a link, even with the secret", async () => {
 });
 
 test("one answer may be larger than what a link holds back: it would be lost each time it is sent again", async () => {
-	const [a, b] = [await startNode("a"), await startNode("b")];
+	const limits = { ...LIMITS, silenceMs: 60_000, maxBytes: 1_000_000 };
+	const [a, b] = [await startNode("a", { limits }), await startNode("b", { limits })];
 	meet(a, b);
 	await linked(a, b);
 	const link = a.open.get("b") as Link;
-	const body = "x".repeat(LIMITS.maxBytes + 1);
-	link.send("response", 1, body);
-	await vi.waitFor(() => expect(b.heard).toEqual([`response 1 ${body}`]), PATIENCE);
+	link.send("response", 1, "x".repeat(2 * limits.maxBytes));
+	await vi.waitFor(() => {
+		expect(b.heard.map((text) => text.length)).toEqual([
+			2 * limits.maxBytes + "response 1 ".length,
+		]);
+	}, PATIENCE);
 	expect(link.isOpen).toBe(true);
 });
 
