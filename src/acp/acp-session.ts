@@ -242,7 +242,7 @@ export class AcpSession {
 
 	#abort(): void {
 		const { client, sessionId } = this.#options;
-		// If the server is away, the time of the turn runs out.
+		// If the server is unreachable, the turn times out.
 		for (const type of ["abort", "abort_compaction"] as const) {
 			client.request(type, { sessionId }, { timeoutMs: CANCEL_MS }).catch(() => {});
 		}

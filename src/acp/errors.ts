@@ -17,7 +17,7 @@ const CODES: { readonly [Code in ClientErrorCode]?: number } = {
 	not_found: NOT_FOUND,
 };
 
-/** Where the server speaks of commands and their ids, which no editor shows. */
+/** Error messages about commands and their ids, which no editor shows. */
 const TEXTS: { readonly [Code in ClientErrorCode]?: string } = {
 	interrupted:
 		"The server stopped before this ended, so it may or may not have had an effect: look at the session, and send it again if it had none.",

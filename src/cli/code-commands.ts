@@ -225,7 +225,7 @@ interface Question<Name extends Topic> extends Omit<Command, "run"> {
 	input(line: CommandLine): InputOf<Name> | undefined | Promise<InputOf<Name> | undefined>;
 	/** Whether the answer holds nothing. */
 	isEmpty?(answer: AnswerOf<Name>, options: OptionValues): boolean;
-	/** What is said if there is nothing to ask about. */
+	/** The message without an argument. */
 	readonly nothing?: string;
 	/** One line for each place, at a terminal. */
 	placeLines?(answer: AnswerOf<Name>, shown: Parameters<typeof searchLines>[1]): string[];

@@ -16,7 +16,7 @@ interface Completed {
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Made from the table of commands, so that no word is forgotten. */
+/** Generated from the table of commands, so that the script is complete. */
 export function completionsOf(listed: () => readonly Listed[]): Command {
 	return {
 		name: "completions",

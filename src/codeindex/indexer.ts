@@ -67,7 +67,7 @@ export class Indexer {
 		const { signal, onProgress, takeListing } = options;
 		const store = this.#store;
 		const isFirst = options.mayBuild && store.files.indexed.size === 0;
-		// The parser starts while git lists the files. If its code cannot be loaded, `#run` says so.
+		// The parser starts while git lists the files. If its code cannot be loaded, `#run` reports the error.
 		if (isFirst)
 			this.#openRunner().then(
 				(runner) => runner.start(),

@@ -8,7 +8,7 @@ const MAX_SUBJECT = 60;
 
 /**
  * For a pi that draws the calls of its own tools itself: it shows how long a command took, its exit status and the diff of an
- * edit, but not which lines the model did not get. A line above the editor says so, until the run ends.
+ * edit, but not which lines the model did not get. A line above the editor names them, until the run ends.
  */
 export class FoldedNotice implements System {
 	readonly name = "folded notice";

@@ -40,7 +40,7 @@ export function NewSessionDialog(props: NewSessionDialogProps) {
 		setError(undefined);
 		try {
 			const given = folder.trim();
-			// The server knows its home, the page does not.
+			// Only the server can expand `~`.
 			const cwd = given.startsWith("~")
 				? (await client().request("list_folders", { path: given })).data.folder
 				: given;

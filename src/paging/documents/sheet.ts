@@ -1,4 +1,4 @@
-/** Cells of one sheet. More are left out, and the text says so. */
+/** Maximum cells of one sheet. The text reports how many are omitted. */
 const MAX_CELLS = 1_000_000;
 export const MAX_COLUMNS = 500;
 

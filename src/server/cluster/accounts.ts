@@ -65,7 +65,7 @@ export class Accounts {
 		this.#onAnswered.delete(client);
 	}
 
-	/** Resolves when nothing of the client waits for another server. */
+	/** Resolves when no command of the client is pending on another server. */
 	async whenAnswered(client: Client): Promise<void> {
 		if (!this.#byClient.has(client)) return;
 		await new Promise<void>((resolve) => {

@@ -50,7 +50,7 @@ export class ClusterMember {
 		return isCovered ? given : (workspaces[0] ?? given);
 	}
 
-	/** What the others learn with each renewal of the lease. */
+	/** JSON that each renewal of the lease publishes to the other servers. */
 	about(): string {
 		const sessions = this.count();
 		const { takesNoSessions = false } = this.#options;

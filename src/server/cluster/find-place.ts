@@ -61,9 +61,9 @@ export async function findPlace(route: Route, options: FindPlaceOptions): Promis
 	const reached = fit.filter(({ id }) => id === self() || isLinked(id));
 	const best = reached.find(({ id }) => !refused.has(id));
 	if (!best) {
-		// The client repeats it at the next process.
+		// The client repeats it when the server runs again.
 		if (engine.isStopping) return { kind: "nowhere", failure: failures.SHUTTING_DOWN };
-		// The database was away since the start, or this server was given up a moment ago.
+		// The database was unreachable since the start, or another server has just buried this one.
 		if (!servers().some(({ id }) => id === self())) return LATER;
 		if (fit.length > reached.length) return LATER; // as long as a command may wait
 		return { kind: "nowhere", failure: failures.noFolder(name.sessionId) };

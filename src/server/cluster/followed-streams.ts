@@ -13,7 +13,7 @@ interface FollowedStreamsOptions {
 	readonly router: Pick<Router, "receive">;
 	/** A client of this server. */
 	client(id: string, principal: string): Client | undefined;
-	/** Speaks for the principal when no client does. */
+	/** A client that acts for the principal when none is connected. */
 	follower(principal: string): Client;
 }
 

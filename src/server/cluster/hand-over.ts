@@ -15,7 +15,7 @@ interface HandOverParts {
 
 const CHECK_MS = 20;
 
-/** Gives sessions up: their records are written, pi is closed, and the other servers learn that they are free. */
+/** Gives sessions up: their records are written, pi is closed, and the other servers are notified. */
 async function releaseSessions(
 	names: readonly StreamName[],
 	{ engine, sessions, streams, journal, cluster }: HandOverParts,

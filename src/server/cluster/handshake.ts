@@ -85,7 +85,7 @@ export function createChallenge(secret: string, { from, to, nonce }: Hello): Cha
 	return { nonce: own, proof: proofOf(secret, "accept", from, to, nonce, own) };
 }
 
-/** The dialing server's last word, or `undefined` if the other side does not have the secret. */
+/** The third message of the handshake, by the dialing server, or `undefined` if the other side does not have the secret. */
 export function answerChallenge(
 	secret: string,
 	{ from, to, nonce }: Hello,

@@ -261,7 +261,7 @@ export class Router {
 			...this.#nameFor(command),
 			reply: (message) => this.#respond(command, message),
 			moved: (why) => {
-				// It may have begun here, so it waits for an owner that knows, like one that was sent.
+				// It may have begun here, so it waits for an owner that can look it up, like a command that was sent.
 				if (why === "elsewhere" && frame.row.effect === "change") command.sends ||= 1;
 				this.#moved(command, why, self());
 			},
@@ -354,7 +354,7 @@ export class Router {
 		} else if (place.kind === "nowhere") {
 			void this.#refuseNew(route, place.failure);
 		} else {
-			// Without a session, the engine says so. A creation goes where it was placed, so it is asked for itself.
+			// Without a session, the engine refuses. Creations are placed one by one.
 			const isNew = creationIn(route) !== undefined;
 			for (let next = route.queue[0]; next && !next.waitsFor?.size; next = route.queue[0]) {
 				if ((creationIn(route) !== undefined) !== isNew) break;
@@ -414,7 +414,7 @@ export class Router {
 		this.#commands.remove(command);
 	}
 
-	/** Nothing waits for an owner for ever. */
+	/** Refuses commands whose owner was not found in time. */
 	#check(): void {
 		const { shortMs, longMs } = this.#options.limits;
 		const now = performance.now();

@@ -29,7 +29,7 @@ export interface RoutedCommand {
 	dependents: Set<RoutedCommand> | undefined;
 }
 
-/** The way of one session's commands. They are sent in the order of their arrival, and to one server at a time. */
+/** Queue and target of one session's commands. They are sent in order of arrival, to one server at a time. */
 export interface Route {
 	readonly name: StreamName;
 	/** Commands without a session: this server runs them. */

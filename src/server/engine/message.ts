@@ -20,7 +20,7 @@ export interface Client {
 	readonly gone: boolean;
 	/** Set if the client is connected to another server, which fans events out to its own clients. */
 	readonly relay?: Relay;
-	/** Set if the client is another server: it learns here that the stream is no longer this one's. */
+	/** Set if the client is another server. Called when the stream is no longer on this server. */
 	streamLost?(stream: StreamName): void;
 }
 

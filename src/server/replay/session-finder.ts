@@ -22,7 +22,7 @@ interface StoredFile {
 
 type Caller = Pick<Call, "principal" | "signal">;
 
-/** A worker keeps its list while a person looks at it. */
+/** The worker caches its list while a user pages through it. */
 const IDLE_MS = 60_000;
 const MAX_HEAP_MB = 512;
 /** One answer looks at this many pages, since files of other principals are left out. */

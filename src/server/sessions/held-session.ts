@@ -202,7 +202,7 @@ export class HeldSession implements StreamName {
 		this.#opening = undefined;
 	}
 
-	/** Ends the session without a word: another server has it. */
+	/** Ends the session without events: another server has it. */
 	async abandon(): Promise<void> {
 		this.#isClosed = true;
 		await this.#resting;

@@ -178,7 +178,7 @@ export class Stream {
 		this.dropServers();
 	}
 
-	/** Other servers learn that the stream is not here any more. */
+	/** Notifies other servers that the stream is no longer here. */
 	dropServers(): void {
 		for (const client of [...this.#subscribers.keys()]) {
 			if (!client.streamLost) continue;

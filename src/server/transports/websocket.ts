@@ -26,7 +26,7 @@ const CONTROL_BYTES = 6;
 /** A client with more unsent bytes gets no pongs, because it does not read. */
 const PONG_BYTES = 64 * 1024;
 
-/** `heard`: bytes received before the last ping; -1 if the connection was not pinged. */
+/** `heard`: number of bytes received before the last ping; -1 if the connection was not pinged. */
 type Live = {
 	readonly ws: WebSocket;
 	readonly socket: Socket;

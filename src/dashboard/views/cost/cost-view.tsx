@@ -138,7 +138,7 @@ export function sessionSaved(
 	return Object.fromEntries(systems);
 }
 
-/** The difference to pi alone. A loss is said as plainly as a saving. */
+/** The difference to pi alone. A loss is shown as clearly as a saving. */
 export function savedAmount(cost: Data<"Price">, other: Data<"Price">) {
 	const isDollars = cost.dollars !== undefined && other.dollars !== undefined;
 	const unit = isDollars ? "dollars" : "tokens";

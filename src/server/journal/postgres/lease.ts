@@ -25,7 +25,7 @@ interface LeaseOptions extends LeaseLimits {
 	onBuried(nodeId: string): Promise<void>;
 	/** Called at the beginning and after each renewal with the time left by this process's own clock. */
 	onRenewed?(leftMs: number): void;
-	/** What the other servers learn about this one. */
+	/** JSON that the other servers read with the lease. */
 	about?(): string;
 	/** Called with all servers after each renewal. */
 	onNodes?(nodes: readonly NodeRow[]): void;
@@ -43,7 +43,7 @@ export interface NodeRow {
 
 /**
  * The right to be the owner of sessions, renewed by a connection of its own. It is gentle: a lease that ran out
- * while the database was away is renewed as well, as long as no other server has buried this one. So an outage
+ * while the database was unreachable is renewed as well, as long as no other server has buried this one. So an outage
  * that all servers see moves no session.
  */
 export class Lease {

@@ -5,7 +5,7 @@ import { type Held, HeldSessions, newId } from "./held.ts";
 interface MembershipOptions {
 	readonly home: string;
 	readonly address: string;
-	/** Tells the others of the node. Rejects if the database is away. */
+	/** Registers the node in the database. Rejects if that is unreachable. */
 	register(node: Node): Promise<void>;
 	/** Called with sessions that another process has now. */
 	onLost(lost: readonly Held[]): void;
@@ -37,7 +37,7 @@ export class Membership {
 		return this.held.get(name) ?? (this.held.isLost(name) && !isOpened ? "lost" : undefined);
 	}
 
-	/** Tells the server before the records are refused, so that it can say why. */
+	/** Notifies listeners before the records are refused, so that these can report the reason. */
 	lose(all: readonly Held[]): void {
 		const lost = this.held.lose(all);
 		if (lost.length === 0) return;
@@ -63,7 +63,7 @@ export class Membership {
 		this.counters.buried++;
 		this.lose(this.held.all());
 		this.node = { ...this.node, id: newId() };
-		// If it fails, the next renewal finds that the node is missing, and comes here again.
+		// If it fails, the next renewal finds that the node is missing, and calls this again.
 		await this.#options.register(this.node).catch(() => {});
 	}
 }

@@ -62,7 +62,7 @@ export interface PostgresJournalOptions {
 	readonly questionMs?: number;
 	/** Called after each renewal with the time left. */
 	onRenewed?(leftMs: number): void;
-	/** What the other servers learn about this one, as JSON. */
+	/** JSON that the other servers read with the lease of this one. */
 	about?(): string;
 	/** Called with all living servers after each renewal. */
 	onNodes?(nodes: readonly NodeRow[]): void;
@@ -75,7 +75,7 @@ const FIRST_SWEEP_MS = 1_000;
 
 /**
  * The journal of several servers. Each session has one owner at a time; every statement that writes for it compares
- * the owner's claim. Clients learn of a record after its commit.
+ * the owner's claim. Clients are notified of a record after its commit.
  */
 export class PostgresJournal implements Journal {
 	readonly #limits: JournalLimits;
@@ -337,14 +337,14 @@ export class PostgresJournal implements Journal {
 		await this.#commit.flush();
 		await this.lease.close();
 		await this.#commit.close();
-		// If the database is away, the lease runs out by itself.
+		// If the database is unreachable, the lease expires.
 		await this.#leasing
 			.run((client) => leave(client, this.#membership.node, this.now()), QUESTION_MS)
 			.catch(() => {});
 		await this.end();
 	}
 
-	/** Without a word to the others, as when the process dies. */
+	/** Does not notify the other servers, as when the process dies. */
 	async end(): Promise<void> {
 		this.#membership.isOver = true;
 		for (const timer of this.#timers) clearTimeout(timer);

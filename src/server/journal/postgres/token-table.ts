@@ -73,7 +73,7 @@ export async function listTokens(client: ClientBase): Promise<ListedToken[]> {
 	}));
 }
 
-/** The tokens of the database, read again every two seconds. While it is away, the last ones count. */
+/** The tokens of the database, read again every two seconds. While it is unreachable, the last ones count. */
 export class TokenTable {
 	readonly #connection: Connection;
 	readonly #address: DatabaseAddress;
@@ -102,7 +102,7 @@ export class TokenTable {
 		return this.#known.some(({ name }) => name === principal);
 	}
 
-	/** Rejects if the database is away: without its tokens, every client would be refused. */
+	/** Rejects if the database is unreachable: without its tokens, every client would be refused. */
 	async open(): Promise<void> {
 		try {
 			await this.#read();
