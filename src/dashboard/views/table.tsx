@@ -42,11 +42,14 @@ interface TableProps<Row> {
 	readonly more?: number;
 }
 
+/** So few rows are shown rather than counted. */
+const FEW = 5;
+
 export function Table<Row>(props: TableProps<Row>) {
 	const { label, rows, keyOf, classOf, foot, more } = props;
 	const columns = props.columns.map(normalized);
 	const [maxRows, setMaxRows] = useState(props.maxRows ?? Number.POSITIVE_INFINITY);
-	const rest = rows.length - maxRows;
+	const rest = rows.length - maxRows > FEW ? rows.length - maxRows : 0;
 	const cells = (row: Row) =>
 		columns.map((column) => {
 			const { title, isRowHeader, cell } = column;
@@ -74,7 +77,7 @@ export function Table<Row>(props: TableProps<Row>) {
 						</tr>
 					</thead>
 					<tbody>
-						{rows.slice(0, maxRows).map((row) => (
+						{rows.slice(0, rows.length - rest).map((row) => (
 							<tr key={keyOf(row)} class={classOf?.(row)}>
 								{cells(row)}
 							</tr>

@@ -88,6 +88,9 @@ test("a replay begins with what strata would have saved", () => {
 		value: "60 input tokens",
 		tone: "bad",
 	});
+	// As many decimals as the prices beside it.
+	const close = [policy("append-only", 100, 0.2036), policy("strata", 99, 0.203138)];
+	expect(headlineOf({ policies: close })?.value).toBe("$0.0005");
 	expect(headlineOf({ policies: [policy("append-only", 100)] })).toBeUndefined();
 });
 

@@ -3,7 +3,6 @@ import type { Data } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Button } from "../../parts/controls.tsx";
 import {
-	dollars,
 	formatCount,
 	formatNumberOf,
 	formatShare,
@@ -143,11 +142,12 @@ export function headlineOf({ policies }: Pick<Data<"ReplayReport">, "policies">)
 	if (!ours || !plain || !(plain.cost > 0)) return undefined;
 	const isPriced = ours.dollars !== undefined && plain.dollars !== undefined;
 	const difference = isPriced ? (plain.dollars ?? 0) - (ours.dollars ?? 0) : plain.cost - ours.cost;
-	const amount = isPriced
-		? dollars(Math.abs(difference))
-		: `${short(Math.abs(difference))} input tokens`;
 	const prices = [ours, plain].map(({ cost, dollars }) => ({ tokens: cost, dollars }));
-	const [withStrata, without] = prices.map(pricesAligned(prices));
+	const format = pricesAligned(prices);
+	const [withStrata, without] = prices.map(format);
+	const amount = isPriced
+		? format({ tokens: 0, dollars: Math.abs(difference) })
+		: `${short(Math.abs(difference))} input tokens`;
 	const compared = `${withStrata} with strata, ${without} without`;
 	if (Math.abs(difference) < 0.0005 * (isPriced ? (plain.dollars ?? 0) : plain.cost)) {
 		return { value: isPriced ? "$0" : "0 tokens", words: `to save: ${compared}`, tone: "" };
