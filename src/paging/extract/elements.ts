@@ -1,3 +1,5 @@
+import type { HtmlTokenizer } from "./html-tokenizer.ts";
+
 export const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
 export const VOID = names("area base br col embed hr img input link meta param source track wbr");
@@ -53,8 +55,28 @@ const BARE_LANGUAGES = names(
 		"sass scala scheme scss sh shell sql swift toml ts tsx typescript vb vue xml yaml yml zig",
 );
 
-/** Boxes of editors that show code without a `pre`: CodeMirror and Monaco. */
-export const CODE_BOX = /(?:^|\s)(?:cm-content|CodeMirror-code|view-lines)(?:\s|$)/;
+/** Finds elements that show code without a `pre`: CodeMirror, Monaco, listings of Doxygen. */
+export class CodeBoxes {
+	#isDoxygen = false;
+
+	/** Whether the element that `tokens` just opened is such a box. Call it for each `div` and `meta`. */
+	isBox(tokens: HtmlTokenizer): boolean {
+		if (!tokens.hasAttributes) return false;
+		if (tokens.name === "meta")
+			this.#isDoxygen ||= /^doxygen\b/i.test(tokens.attribute("content") ?? "");
+		if (tokens.name !== "div") return false;
+		const classes = tokens.attribute("class") ?? "";
+		// Elsewhere, a fragment is a part of a slide.
+		return CODE_BOX.test(classes) || (this.#isDoxygen && /(?:^|\s)fragment(?:\s|$)/.test(classes));
+	}
+}
+
+const CODE_BOX = /(?:^|\s)(?:cm-content|CodeMirror-code|view-lines)(?:\s|$)/;
+/** Boxes of javadoc that show a declaration as it is laid out. */
+export const SIGNATURE = /(?:^|\s)(?:member|type)-signature(?:\s|$)/;
+/** Line numbers inside of code, by classes that mean other things elsewhere. */
+export const CODE_GUTTER =
+	/(?:^|\s)(?:lnt?|line-?numbers?|lines-num|source-line-no|react-syntax-highlighter-line-number|codeLineNumber_\w+)(?:\s|$)/i;
 /** Elements that hold one line of code each, whatever their name. */
 export const CODE_LINE =
 	/(?:^|\s)(?:line|code-line|token-line|cm-line|view-line|CodeMirror-line|react-code-line-contents)(?:\s|$)/;

@@ -3,13 +3,16 @@ import { Answers } from "./answers.ts";
 import { CodeText } from "./code-text.ts";
 import {
 	BLOCKS,
-	CODE_BOX,
+	CODE_GUTTER,
 	CONTAINERS,
+	CodeBoxes,
 	codeLanguage,
 	HEADINGS,
 	INLINE_CODE,
+	names,
 	OpenElements,
 	PARAGRAPHS,
+	SIGNATURE,
 	VOID,
 } from "./elements.ts";
 import { checkboxMark, embeddedLink, imageOf } from "./embedded.ts";
@@ -61,7 +64,11 @@ class Conversion {
 	readonly #links: PageLinks;
 	#title: string | undefined;
 	#inPageLink = false;
+	/** Reading aids of words: whether the page has brackets for them, and whether one of ours is open. */
+	#hasRubySigns = false;
+	#inAid = false;
 	readonly #answers = new Answers();
+	readonly #boxes = new CodeBoxes();
 	readonly #anchors = new Anchors();
 	#work = 0;
 
@@ -88,7 +95,11 @@ class Conversion {
 		["a", () => this.#openLink()],
 		["br", () => this.#blocks.inline.endLine() || this.#blocks.endBlock()],
 		["img", () => this.#image()],
-		["q", () => this.#blocks.inline.add('"')],
+		["q", () => this.#sign('"')],
+		["ruby", () => this.#startRuby()],
+		["rp", () => this.#startRubySign()],
+		["rt", () => this.#startAid()],
+		["meta", () => void this.#boxes.isBox(this.#tokens)],
 		["button", () => this.#blocks.inline.add(" ")],
 		["label", () => this.#blocks.inline.add(" ")],
 		["input", () => this.#checkbox()],
@@ -201,7 +212,8 @@ class Conversion {
 		if (name === "hr" && this.#isKeptHere) blocks.block("---");
 		if (PARAGRAPHS.has(name)) return;
 		if (this.#tokens.hasAttributes) {
-			if (name === "div" && CODE_BOX.test(this.#tokens.attribute("class") ?? "")) {
+			const isSignature = name === "div" && SIGNATURE.test(this.#tokens.attribute("class") ?? "");
+			if (isSignature || this.#boxes.isBox(this.#tokens)) {
 				this.#open.push(name, { ...this.#infoOf(), isCode: true });
 				this.#startCode();
 				return;
@@ -246,7 +258,36 @@ class Conversion {
 		else if (name === "a") {
 			inline.close("link");
 			this.#inPageLink = false;
-		} else if (name === "q") inline.add('"');
+		} else if (name === "q") this.#sign('"', this.#piece - 1);
+		else if (name === "rt" || name === "ruby") this.#endAid();
+	}
+
+	/** Writes a sign of ours beside a piece of text, if that is kept. */
+	#sign(sign: string, piece = this.#piece): void {
+		if (this.#keep === undefined || this.#keep.text(Math.max(0, piece)))
+			this.#blocks.inline.add(sign);
+	}
+
+	#startRuby(): void {
+		this.#hasRubySigns = false;
+	}
+
+	/** The page has signs for programs that do not show reading aids above a word. */
+	#startRubySign(): void {
+		this.#endAid();
+		this.#hasRubySigns = true;
+	}
+
+	#startAid(): void {
+		this.#endAid();
+		if (this.#hasRubySigns) return;
+		this.#sign("(");
+		this.#inAid = true;
+	}
+
+	#endAid(): void {
+		if (this.#inAid) this.#sign(")", this.#piece - 1);
+		this.#inAid = false;
 	}
 
 	#openLink(): void {
@@ -334,6 +375,11 @@ class Conversion {
 	#insideCode(name: string, code: CodeText): void {
 		if (name === "code" && code.language === "") code.language = this.#language();
 		const classes = this.#tokens.hasAttributes ? (this.#tokens.attribute("class") ?? "") : "";
+		const isGutter = GUTTERS.has(name) && CODE_GUTTER.test(classes);
+		if (name === "button" || isGutter) {
+			this.#skip(name);
+			return;
+		}
 		const isLine = code.open(name, classes);
 		if (VOID.has(name) || !BLOCKS.has(name)) return;
 		this.#open.push(name, isLine ? { ...SILENT, codeFrom: code.length } : SILENT);
@@ -361,6 +407,9 @@ class Conversion {
 		this.#open.push(name, SILENT);
 	}
 }
+
+/** Elements that hold line numbers. `line-numbers` of a `pre` or `code` only asks for them. */
+const GUTTERS = names("span a td i em b");
 
 interface ElementInfo {
 	/** True inside code or a skipped part, where the element's end has no effect. */

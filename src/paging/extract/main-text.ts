@@ -1,6 +1,7 @@
 import { BlockFeatures } from "./block-features.ts";
 import type { BlockModel } from "./block-model.ts";
 import { markClutter } from "./clutter.ts";
+import { SIGNATURE } from "./elements.ts";
 import type { KeptText } from "./linear-html.ts";
 import { AREA, headingLevel, type PageTree, type TextBlock, type TreeNode } from "./page-tree.ts";
 import { Templates } from "./templates.ts";
@@ -144,12 +145,57 @@ const CONTENTS = /(?:^|\s)toctree-wrapper(?:$|\s)/;
 const AROUND = AREA.nav | AREA.footer | AREA.aside | AREA.hidden | AREA.dialog;
 
 /** Code goes with the text around it, whatever it looks like. */
-function keepCode({ tree: { blocks } }: Page, kept: boolean[]): void {
-	for (const [i, { isPre, node }] of blocks.entries()) {
-		if (!isPre || kept[i] || (node.areas & AROUND) !== 0) continue;
-		kept[i] = kept[i - 1] === true || (kept[i + 1] === true && blocks[i + 1]?.isPre === false);
+function keepCode(page: Page, kept: boolean[]): void {
+	const { blocks, nodes } = page.tree;
+	const body = bodyOf(page, kept);
+	const isCode = ({ isPre, node }: TextBlock) => isPre || SIGNATURE.test(node.label);
+	for (const [i, block] of blocks.entries()) {
+		const { node } = block;
+		if (!isCode(block) || kept[i] || (node.areas & AROUND) !== 0) continue;
+		const isInBody = body.first <= i && i < body.end && (node.areas & AREA.comment) === 0;
+		const isBeside = kept[i - 1] === true || (kept[i + 1] === true && !blocks[i + 1]?.isPre);
+		kept[i] = isInBody || isBeside;
+	}
+	// A list of examples with their code is one piece.
+	const code = sums(blocks.map(({ isPre }, i) => (isPre && kept[i] ? 1 : 0)));
+	for (const { name, first, end, areas } of nodes) {
+		if (!LISTS.has(name) || (areas & AROUND) !== 0 || first < body.first || end > body.end)
+			continue;
+		if (code[first] !== code[end]) kept.fill(true, first, end);
 	}
 }
+
+/** The sum of all values before each place. */
+function sums(values: readonly number[]): number[] {
+	const found = [0];
+	for (const [i, value] of values.entries()) found.push((found[i] as number) + value);
+	return found;
+}
+
+const LISTS = new Set(["ul", "ol", "dl"]);
+
+/** The smallest element with nearly all of the words that are kept, and with the little that stands around it. */
+function bodyOf({ tree: { nodes }, features }: Page, kept: readonly boolean[]) {
+	const words = sums(kept.map((_, i) => features.words(i)));
+	const keptWords = sums(kept.map((isKept, i) => (isKept ? features.words(i) : 0)));
+	const inside = (counts: readonly number[], { first, end }: Pick<TreeNode, "first" | "end">) =>
+		(counts[end] as number) - (counts[first] as number);
+	const all = keptWords.at(-1) as number;
+	let body = nodes[0] as TreeNode;
+	for (const node of nodes)
+		if (
+			inside(keptWords, node) >= BODY_SHARE * all &&
+			node.end - node.first <= body.end - body.first
+		)
+			body = node;
+	const limit = inside(words, body) + FRAME_WORDS;
+	while (body.parent && inside(words, body.parent) <= limit) body = body.parent;
+	return body;
+}
+
+const BODY_SHARE = 0.9;
+/** The signature above a description, its title. */
+const FRAME_WORDS = 40;
 
 /** A heading goes with what follows it. */
 function headWhatFollows({ tree: { blocks }, chances }: Page, kept: boolean[]): void {

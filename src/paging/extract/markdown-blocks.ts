@@ -142,8 +142,16 @@ export class MarkdownBlocks {
 		const inner = this.#containers.at(-1)?.inner ?? "";
 		const first = marker ? marker.outer + marker.text + inner.slice(marker.inner.length) : inner;
 		this.#out.push(this.#out.length === 0 ? "" : isNext ? "\n" : "\n\n");
-		this.#out.push(first + (inner === "" ? text : text.replace(/\n(?!\n|$)/g, `\n${inner}`)));
+		this.#out.push(first + indented(text, inner));
 	}
+}
+
+/** The lines after the first one with their prefix. Blank lines need it only in a quote, which would end there. */
+function indented(text: string, prefix: string): string {
+	if (prefix === "" || !text.includes("\n")) return text;
+	const lines = text.replace(/\n(?!\n|$)/g, `\n${prefix}`);
+	const blank = prefix.trimEnd();
+	return blank === "" ? lines : lines.replace(/\n(?=\n)/g, `\n${blank}`);
 }
 
 interface Container {

@@ -1,4 +1,4 @@
-import { BLOCKS, CODE_BOX, HEADINGS, names, OpenElements, VOID } from "./elements.ts";
+import { BLOCKS, CodeBoxes, HEADINGS, names, OpenElements, VOID } from "./elements.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapse } from "./inline-text.ts";
 import { PageSignals } from "./page-signals.ts";
@@ -125,6 +125,7 @@ class TreeReader {
 	readonly #blocks: TextBlock[] = [];
 	readonly #blockOfText: number[] = [];
 	readonly #signals = new PageSignals();
+	readonly #boxes = new CodeBoxes();
 	readonly #root: TreeNode;
 	#node: TreeNode;
 	/** Values are the nodes to return to when the element closes. */
@@ -198,6 +199,7 @@ class TreeReader {
 	#openTag(name: string): void {
 		const tokens = this.#tokens;
 		this.#signals.onOpen(tokens);
+		if (name === "meta") this.#boxes.isBox(tokens);
 		if (this.#unreadable === undefined && BLOCKS.has(name) && this.#pre === undefined)
 			this.#endBlock();
 		this.#open.endImplied(name);
@@ -233,7 +235,7 @@ class TreeReader {
 
 	#enter(name: string): void {
 		this.#open.push(name, this.#node);
-		if (this.#pre === undefined && (name === "pre" || isCodeBox(name, this.#tokens)))
+		if (this.#pre === undefined && (name === "pre" || this.#boxes.isBox(this.#tokens)))
 			this.#pre = this.#open.length - 1;
 		if (this.#nodes.length >= MAX_NODES || this.#node.depth >= MAX_NODE_DEPTH) {
 			this.#isCut = true;
@@ -327,10 +329,6 @@ class TreeReader {
 			isPre,
 		});
 	}
-}
-
-function isCodeBox(name: string, tokens: HtmlTokenizer): boolean {
-	return name === "div" && tokens.hasAttributes && CODE_BOX.test(tokens.attribute("class") ?? "");
 }
 
 interface Draft {

@@ -4,7 +4,8 @@ import type { HtmlTokenizer } from "./html-tokenizer.ts";
 /** Whether the element that `tokens` just opened has no text to read: drawings, templates, line numbers of code. */
 export function isUnreadable(tokens: HtmlTokenizer): boolean {
 	const { name } = tokens;
-	if (NON_TEXT.has(name)) return true;
+	// A template for the shadow of an element is what that element shows.
+	if (NON_TEXT.has(name)) return tokens.attribute("shadowrootmode") === undefined;
 	if (!tokens.hasAttributes) return false;
 	if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
 	return INLINE_BOXES.has(name) && isHidden(tokens);
