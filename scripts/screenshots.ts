@@ -46,7 +46,9 @@ try {
 	await box.fill("And what do the logs say?");
 	await box.press("Enter");
 	await waitForText(page, "Every 37th order was slow");
+	await page.getByRole("button", { name: "Stop", exact: true }).waitFor({ state: "hidden" });
 	await photograph(page, "dashboard");
+	await page.setViewportSize({ width: 1280, height: 960 }); // with the charts of Cost
 	for (const view of ["Context", "Cost"]) {
 		await page.getByRole("link", { name: view, exact: true }).click();
 		await page.waitForTimeout(1500); // charts are drawn when their figures arrive
