@@ -5,6 +5,7 @@ import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { linkerOf } from "../link/linker.ts";
 import { importersOfSymbol } from "../link/usages.ts";
 import { byPath, filesByRank } from "./graph.ts";
+import { isMinified } from "./known-file.ts";
 import { type FoundSymbol, symbolsIn } from "./symbols.ts";
 
 /** The highest-ranked files that fit the budget, by path. A block depends only on its file. */
@@ -13,9 +14,11 @@ export function symbolMap(
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,
 ): Uncovered<SymbolMapAnswer> {
 	const isExcluded = new Set(exclude);
-	const candidates = filesByRank(reader)
+	const all = filesByRank(reader)
 		.flatMap((id) => reader.files.get(id) ?? [])
 		.filter(({ path }) => !isExcluded.has(path));
+	const written = all.filter((file) => !isMinified(file));
+	const candidates = written.length > 0 ? written : all;
 
 	const blocks: { file: IndexedFile; text: string; tokens: number }[] = [];
 	let left = budgetTokens;

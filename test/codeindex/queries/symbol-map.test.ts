@@ -42,6 +42,15 @@ describe("the symbol map", () => {
 		expect(map.blocks.map(({ path }) => path)).toEqual(["src/app.ts", "src/other.ts"]);
 	});
 
+	test("minified files are left out, unless there is nothing else", () => {
+		const minified = { "dist/a.min.js": "export const a=1,b=2;" };
+		const pathsOf = (all: ProjectFiles) => {
+			return symbolMap(indexProject(all), { budgetTokens: 1000 }).blocks.map(({ path }) => path);
+		};
+		expect(pathsOf({ ...files, ...minified })).toEqual(pathsOf(files));
+		expect(pathsOf(minified)).toEqual(["dist/a.min.js"]);
+	});
+
 	test("the budget is never exceeded, and the same content gives the same text", () => {
 		const reader = indexProject(files);
 		const reversed = indexProject(Object.fromEntries(Object.entries(files).reverse()));
