@@ -10,7 +10,7 @@ export function headOf(source: string, start: number, end: number): string {
 	return cut(
 		plain
 			.replace(/\s+/g, " ")
-			.replace(/([([{]|(?<! )<) | ([)\]}>,;])/g, "$1$2")
+			.replace(/([([{]|(?<! )<) | ([)\]},;]|>(?![\s>=]))/g, "$1$2")
 			.replace(/,([)\]}>])/g, "$1")
 			.replace(/[\s={;,]+$/, "")
 			.trim(),

@@ -8,7 +8,7 @@ import { linkerOf } from "../link/linker.ts";
 import { type Entity, pairsOf } from "../link/modules.ts";
 import { usagesOfExport, usagesOfSymbol } from "../link/usages.ts";
 import { usagesByName } from "../link/usages-by-name.ts";
-import { describe } from "./symbols.ts";
+import { describe, splitName } from "./symbols.ts";
 
 export interface UsedExport {
 	readonly path: string;
@@ -164,7 +164,9 @@ function usesOf(
 }
 
 /** If no file exports one of the names, files that export none of them count as wholly changed. */
-export function changedExports(reader: IndexReader, { modified, deleted, names }: NamedChange) {
+export function changedExports(reader: IndexReader, change: NamedChange) {
+	const { modified, deleted } = change;
+	const { names, members } = withOwners(reader, change);
 	const perFile = modified.map((file) => ({
 		file,
 		found: new Map(names.map((name) => [name, exportsNamed(reader, file, name)])),
@@ -182,8 +184,22 @@ export function changedExports(reader: IndexReader, { modified, deleted, names }
 	return {
 		used: [...new Map(used.map((one) => [`${one.path} ${one.name}`, one])).values()],
 		whole,
-		warnings: warn(reader, unknown, whole, [...modified, ...deleted]),
+		warnings: [...warn(reader, unknown, whole, [...modified, ...deleted]), ...members],
 	};
+}
+
+/** Of a member, what uses its owner is followed: who calls it may name neither. */
+function withOwners(reader: IndexReader, { modified, deleted, names }: NamedChange) {
+	const isExported = (name: string) =>
+		[...modified, ...deleted].some((file) => exportsNamed(reader, file, name).length > 0);
+	const members: string[] = [];
+	const all = names.map((name) => {
+		const [owner = ""] = splitName(name).owners;
+		if (owner === "" || isExported(name) || !isExported(owner)) return name;
+		members.push(`${name} is a member: what uses ${owner} is followed.`);
+		return owner;
+	});
+	return { names: [...new Set(all)], members };
 }
 
 interface NamedChange {

@@ -28,6 +28,7 @@ test.each([
 		"const big: Map<string, number>",
 	],
 	["const enum E { A }", "const enum E"],
+	["const shift = a >> 1 < b;", "const shift = a >> 1 < b"],
 	["declare namespace N.M { }", "declare namespace N.M"],
 	["function url(a = 'http://x') {}", "function url(a = 'http://x')"],
 ])("the head of a declaration stands on one line: %s", (source, signature) => {

@@ -37,6 +37,21 @@ describe("impact", () => {
 		]);
 	});
 
+	test("of a member, what uses its owner is followed, and said so", () => {
+		const project = indexProject({
+			"store.ts": "export class Store { read() {} }\nexport function other() {}\n",
+			"make.ts": "import { Store } from './store';\nexport const make = () => new Store();\n",
+			"user.ts": "import { make } from './make';\nexport const text = make().read();\n",
+			"page.ts": "import { other } from './store';\nother();\n",
+		});
+		const answer = impact(project, { modify: ["store.ts"], symbols: ["Store.read"] });
+		expect(answer.affected.map(({ path }) => path)).toEqual(["make.ts", "user.ts"]);
+		expect(answer.symbols.map(({ name }) => name)).toEqual(["Store"]);
+		expect(answer.warnings).toEqual(["Store.read is a member: what uses Store is followed."]);
+		const unknown = impact(project, { modify: ["store.ts"], symbols: ["Nothing.read"] });
+		expect(unknown.warnings.join()).toContain("exports nothing named Nothing.read");
+	});
+
 	test("usages are as many as the question about usages finds, own file and imports included", () => {
 		const own = indexProject({
 			"src/a.ts":
