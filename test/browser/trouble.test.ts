@@ -290,6 +290,16 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		},
 	);
 
+	test("statuses keep their places, whichever comes first", async () => {
+		const { page, server } = await open("conversation");
+		const request = { type: "extension_ui_request", requestId: "s", method: "setStatus" } as const;
+		for (const key of ["strata", "kota", "pruning"]) {
+			server.say(SESSION_ID, { ...request, statusKey: key, statusText: `of ${key}` });
+		}
+		const shown = () => page.getByRole("list", { name: "Extension status" }).innerText();
+		await eventually(shown).toMatch(/of kota\s+of pruning\s+of strata/);
+	});
+
 	test("a compaction can be stopped while it runs, and leaves its summary", async () => {
 		const { page, server } = await open("conversation");
 		server.say(SESSION_ID, { type: "compaction_start", reason: "manual" });

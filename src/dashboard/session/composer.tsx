@@ -203,7 +203,8 @@ function Widgets({ session, isBelow }: { session: OpenSession; isBelow: boolean 
 }
 
 function Statuses({ session }: { session: OpenSession }) {
-	const statuses = [...session.ui.value.statuses];
+	// In one order, whichever came first: a status must not change places.
+	const statuses = [...session.ui.value.statuses].sort(([a], [b]) => (a < b ? -1 : 1));
 	if (statuses.length === 0) return null;
 	return (
 		<ul
