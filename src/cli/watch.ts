@@ -5,6 +5,7 @@ import { loadTokens } from "../core/token-file.ts";
 import { counted } from "../text/figures.ts";
 import { plainText } from "../text/one-line.ts";
 import { type Command, FLAG, type OptionValues, TEXT, type Terminal } from "./command.ts";
+import { portIn } from "./option-values.ts";
 import { openBrowser, serve, serverFolder } from "./serve.ts";
 
 export const watch: Command = {
@@ -19,6 +20,7 @@ export const watch: Command = {
 	],
 	options: { open: FLAG, port: TEXT, json: FLAG },
 	async run(options, _words, terminal) {
+		if (options.port !== undefined) portIn(options.port);
 		const sessions = await openSessions(agentFolder(terminal.env));
 		const dataDir = serverFolder(terminal.env);
 		const running = await runningServer(dataDir);

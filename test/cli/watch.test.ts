@@ -62,3 +62,15 @@ test("strata watch names the server that runs and the sessions in terminals; the
 		sessions: [{ process: process.pid }, { isDemo: true }],
 	});
 });
+
+test("strata watch refuses a wrong port before it says anything else", async () => {
+	const out: string[] = [];
+	const err: string[] = [];
+	const status = await main(["watch", "--port", "abc"], {
+		...{ cwd: tempDir(), env: { PI_CODING_AGENT_DIR: tempDir() }, write: () => {} },
+		print: (line) => void out.push(line),
+		printError: (line) => void err.push(line),
+	});
+	expect({ status, out }).toEqual({ status: 2, out: [] });
+	expect(err[0]).toContain('--port must be a number from 0 to 65535, got "abc"');
+});
