@@ -6,7 +6,7 @@ import { EDIT } from "./applied.ts";
 const BETA = "context-management-2025-06-27";
 
 /** Why a request is sent without clearing. */
-export type Refused =
+type Refused =
 	/** it has no list of messages */
 	| "unreadable"
 	/** the agent itself asks the provider to clear results or to compact */

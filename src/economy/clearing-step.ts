@@ -6,7 +6,7 @@ import { requestOfPieces } from "./request-of-pieces.ts";
 type Pieces = Parameters<typeof requestOfPieces>[0];
 
 /** What a request does not say about itself. */
-export interface ClearingTerms
+interface ClearingTerms
 	extends Pick<ClearingStep, "model" | "contextWindow" | "cold" | "savedTokens"> {
 	readonly atMs: number;
 	/** How many of the first results were cleared before. */

@@ -15,7 +15,7 @@ interface ObserverOptions extends RecorderOptions {
  * Exchanges by what became of them. `other`: they ask no model. `unreadable`: their request is not
  * understood. `dropped`: too much was waiting, or the observer was closed. `failed`: not booked.
  */
-export interface ObserverCounts {
+interface ObserverCounts {
 	readonly booked: number;
 	readonly other: number;
 	readonly unreadable: number;

@@ -10,7 +10,7 @@ import {
 } from "../journal/journal.ts";
 import { isTakenOut } from "../safeguards.ts";
 
-export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
+type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 
 export interface StreamOptions {
 	readonly journal: StreamsJournal;

@@ -29,9 +29,9 @@ export function declareFile(draft: FactsDraft, path: string, root: SyntaxNode): 
 	for (const node of root.children) {
 		if (node.type === "import_declaration") declareImports(draft, names, node);
 	}
-	const later: (() => void)[] = [];
-	for (const node of root.children) declareTop(draft, names, node, later);
-	for (const describe of later) describe();
+	const pass: Pass = { draft, names, later: [] };
+	for (const node of root.children) declareTop(pass, node);
+	for (const describe of pass.later) describe();
 	declareMethods(draft, names, root);
 	return names;
 }
@@ -89,34 +89,35 @@ function localName(draft: FactsDraft, names: Draft, specifier: string): string {
 	return candidates.find(isUsed) ?? last;
 }
 
-function declareTop(
-	draft: FactsDraft,
-	names: Draft,
-	node: SyntaxNode,
-	later: (() => void)[],
-): void {
+/** The declarations of one file. */
+interface Pass {
+	readonly draft: FactsDraft;
+	readonly names: Draft;
+	/** Runs when all names are declared. */
+	readonly later: (() => void)[];
+}
+
+function declareTop(pass: Pass, node: SyntaxNode): void {
+	const { draft, names } = pass;
 	switch (node.type) {
 		case "function_declaration": {
 			const id = child(node, "name");
 			if (!id) return;
-			add(
-				draft,
-				names,
+			add(pass, {
 				id,
 				node,
-				"function",
-				node.start,
-				child(node, "body")?.start ?? node.end,
-				later,
-				() => {
+				symbol: "function",
+				start: node.start,
+				end: child(node, "body")?.start ?? node.end,
+				describe() {
 					const block = typeParameters(draft, node);
 					return typed(resultKnown(draft, names, child(node, "result"), block).type);
 				},
-			);
+			});
 			return;
 		}
 		case "type_declaration":
-			for (const spec of node.children) declareType(draft, names, spec, node, later);
+			for (const spec of node.children) declareType(pass, spec, node);
 			return;
 		case "var_declaration":
 		case "const_declaration":
@@ -132,20 +133,8 @@ function declareTop(
 							? node.start
 							: spec.start;
 					const prefix = start === node.start ? "" : keyword;
-					add(
-						draft,
-						names,
-						id,
-						spec,
-						"variable",
-						start,
-						end,
-						later,
-						() => {
-							return typed(variableType(draft, names, spec, id));
-						},
-						prefix,
-					);
+					const describe = () => typed(variableType(draft, names, spec, id));
+					add(pass, { id, node: spec, symbol: "variable", start, end, prefix, describe });
 				}
 			}
 	}
@@ -193,18 +182,20 @@ function callType(draft: FactsDraft, names: Draft, call: SyntaxNode): TypeName |
 	return { binding, side: "value", path: [{ name: draft.text(field), called: true }] };
 }
 
-function add(
-	draft: FactsDraft,
-	names: Draft,
-	id: SyntaxNode,
-	node: SyntaxNode,
-	symbol: SymbolKind,
-	start: number,
-	end: number,
-	later: (() => void)[],
-	describe: () => Partial<Declared>,
-	prefix = "",
-): void {
+interface Declaration {
+	readonly id: SyntaxNode;
+	readonly node: SyntaxNode;
+	readonly symbol: SymbolKind;
+	/** The range of the signature, and what precedes it. */
+	readonly start: number;
+	readonly end: number;
+	readonly prefix?: string;
+	/** What is known once all names are declared. */
+	describe(): Partial<Declared>;
+}
+
+function add({ draft, names, later }: Pass, declaration: Declaration): void {
+	const { id, node, symbol, start, end, prefix = "" } = declaration;
 	const name = draft.text(id);
 	if (name === "_") return;
 	const known = names.declared.get(name);
@@ -228,17 +219,15 @@ function add(
 	names.declared.set(name, binding);
 	draft.export(name, binding);
 	later.push(() => {
-		draft.bindings[binding] = { ...(draft.bindings[binding] as Declared), ...describe() };
+		draft.bindings[binding] = {
+			...(draft.bindings[binding] as Declared),
+			...declaration.describe(),
+		};
 	});
 }
 
-function declareType(
-	draft: FactsDraft,
-	names: Draft,
-	spec: SyntaxNode,
-	node: SyntaxNode,
-	later: (() => void)[],
-): void {
+function declareType(pass: Pass, spec: SyntaxNode, node: SyntaxNode): void {
+	const { draft, names } = pass;
 	const id = child(spec, "name");
 	const type = child(spec, "type");
 	if (!id || !type) return;
@@ -265,18 +254,8 @@ function declareType(
 			...(members.length > 0 && { members }),
 		};
 	};
-	add(
-		draft,
-		names,
-		id,
-		spec,
-		symbol,
-		isSingle ? node.start : spec.start,
-		end,
-		later,
-		describe,
-		isSingle ? "" : "type ",
-	);
+	const start = isSingle ? node.start : spec.start;
+	add(pass, { id, node: spec, symbol, start, end, prefix: isSingle ? "" : "type ", describe });
 }
 
 function fieldsOf(

@@ -5,7 +5,7 @@ import { SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { withDatabase } from "./token-table.ts";
 
 /** A finding of `strata doctor`. */
-export interface DatabaseFinding {
+interface DatabaseFinding {
 	readonly name: string;
 	readonly ok: boolean;
 	/** Without it, a promise is broken or the server does not start. */

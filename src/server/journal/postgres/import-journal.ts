@@ -9,7 +9,7 @@ import { addPartitions } from "./database-retention.ts";
 import { newId } from "./held.ts";
 import { migrate } from "./schema.ts";
 
-export interface Imported {
+interface Imported {
 	readonly sessions: number;
 	readonly commands: number;
 	readonly events: number;
