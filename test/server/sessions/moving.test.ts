@@ -47,6 +47,28 @@ describe("a session that may move to another server", { tags: "slow" }, () => {
 		expect(readFileSync(file, "utf8")).toBe("1\n");
 	});
 
+	test("runs no tool when the answer about the lease comes after the session was lost", async () => {
+		let losing: Promise<void> | undefined;
+		const session = await startSessions({
+			// The server was given up, and has a new lease already.
+			mayRunTool: async () => {
+				losing = session.sessions.lose([{ principal: "anna", sessionId: "s" }]);
+				return undefined;
+			},
+		});
+		await session.run("create_session", { sessionId: "s", cwd: session.cwd });
+		const file = join(session.cwd, "made");
+		session.script(
+			fauxAssistantMessage(fauxToolCall("write", { path: file, content: "1" }), {
+				stopReason: "toolUse",
+			}),
+		);
+		await session.run("prompt", { message: "go" });
+		await expect.poll(() => losing !== undefined).toBe(true);
+		await losing;
+		expect(existsSync(file)).toBe(false);
+	});
+
 	test("has every entry in the journal when the event that reports it is emitted, and goes on from there", async () => {
 		const { store, kept, order } = createStore();
 		const first = await startSessions({
