@@ -43,6 +43,8 @@ const FIRST_RETRY_MS = 10;
 const LAST_RETRY_MS = 500;
 const BUSY_RETRY_MS = 300;
 const CHECK_MS = 1_000;
+/** A read that lost its server this often is not sent again. */
+const MAX_LOSSES = 3;
 
 /**
  * Stands between clients and the engine. A command for a session of another server is sent there, and its response
@@ -101,6 +103,7 @@ export class Router {
 			reply,
 			account: undefined,
 			sends: 0,
+			losses: 0,
 			waitsSince: performance.now(),
 			waitsFor: undefined,
 			dependents: undefined,
@@ -188,7 +191,11 @@ export class Router {
 			if (route.sentTo !== link.peer) continue;
 			for (const number of [...route.sent.keys()]) {
 				const command = this.#takeSent(link, number);
-				if (command) this.#takeBack(command, 0);
+				if (!command) continue;
+				// It may be what ends the servers: one after the other would go down with it. A change is recorded instead.
+				const isTooOften = ++command.losses >= MAX_LOSSES && command.frame.row.effect === "read";
+				if (isTooOften) this.#refuse(command, failures.ownerTimeout(false));
+				else this.#takeBack(command, 0);
 			}
 			this.#pump(route);
 		}

@@ -22,6 +22,8 @@ export interface RoutedCommand {
 	account: string | undefined;
 	/** How often it was sent to another server. */
 	sends: number;
+	/** How often the link to that server was lost before it answered. */
+	losses: number;
 	/** Since when it waits for an owner, by a monotonic clock. */
 	waitsSince: number;
 	/** Commands on other servers or in other sessions that must end first. */

@@ -76,7 +76,8 @@ function createRouter(limits = {}, { awaySession = "", engine = {}, isLast = fal
 		const { number = 0 } = forwarded.find((one) => one.id === id) ?? {};
 		router.onMoved(link, number, "elsewhere");
 	};
-	return { router, client, ask, answer, ids, release, move };
+	const cut = () => router.onLinkClosed(link);
+	return { router, client, ask, answer, ids, release, move, cut };
 }
 
 test("a command behind one whose client has left is sent, although that one waited for a dependency", async () => {
@@ -103,6 +104,22 @@ test("what depends on a command of a client that left is not sent without it", a
 	router.disconnect(ann);
 	expect(ids()).toEqual(["known"]);
 	expect(router.pending).toBe(0);
+});
+
+test("a read is not sent to one server after the other when each is lost with it, and a change is", async () => {
+	const { client, ask, answer, ids, cut } = createRouter();
+	const ann = client("a");
+	ask(ann, "read", "s");
+	ask(ann, "change", "s", { type: "set_session_name", name: "n" });
+	for (let times = 1; times <= 3; times++) {
+		await vi.waitFor(() => expect(ids()).toHaveLength(2 * times), PATIENCE);
+		cut();
+	}
+	expect(ann.answers.map(({ value }) => value)).toMatchObject([{ id: "read", code: "busy" }]);
+	await vi.waitFor(() => expect(ids()).toHaveLength(7), PATIENCE);
+	expect(ids().at(-1)).toBe("change");
+	answer("change");
+	expect(ann.answers).toHaveLength(2);
 });
 
 test("a command behind one that comes back for a client that left is sent", async () => {
