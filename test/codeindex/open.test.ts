@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import {
 	appendFileSync,
 	cpSync,
+	existsSync,
 	mkdirSync,
 	readdirSync,
 	readFileSync,
@@ -55,6 +56,31 @@ async function usesOf(index: CodeIndex, symbol: string): Promise<string[]> {
 	const { definitions } = await index.usages({ symbol });
 	return definitions.flatMap(({ usages }) => usages.map(({ path, line }) => `${path}:${line}`));
 }
+
+test.skipIf(process.platform === "win32")(
+	"in the calling thread, a question without an index does not list the files",
+	{ tags: "slow" },
+	async () => {
+		const root = project();
+		const bin = tempDir();
+		const log = join(bin, "calls");
+		const { PATH } = process.env;
+		writeFileSync(join(bin, "git"), `#!/bin/sh\necho >> "${log}"\nPATH="${PATH}" exec git "$@"\n`, {
+			mode: 0o755,
+		});
+		process.env.PATH = `${bin}:${PATH}`;
+		atEnd(() => {
+			process.env.PATH = PATH;
+		});
+		const runs = () => (existsSync(log) ? readFileSync(log, "utf8").length : 0);
+		const here = openCodeIndex({ root, folder: tempDir(), inThisThread: true });
+		atEnd(() => here.close());
+		await expect(here.usages({ symbol: "greet" })).rejects.toMatchObject({ code: "not-indexed" });
+		expect(runs()).toBe(0);
+		await here.build();
+		expect(runs()).toBe(2);
+	},
+);
 
 test("an index in the calling thread gives the same answers, one call after the other", async () => {
 	const root = tempDir();

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { describeError } from "../../core/errno.ts";
 import { type CallOptions, CodeIndexError } from "../code-index.ts";
 import { startListing } from "../scan/git-files.ts";
@@ -8,6 +9,7 @@ import type { Calls, IndexCall, IndexCaller, IndexWorkerStart, Method } from "./
 export class LocalClient implements IndexCaller {
 	readonly #start: IndexWorkerStart;
 	#service: Promise<IndexService> | undefined;
+	#hasListed = false;
 	#last: Promise<unknown> = Promise.resolve();
 
 	constructor(start: IndexWorkerStart) {
@@ -20,9 +22,11 @@ export class LocalClient implements IndexCaller {
 		options: CallOptions = {},
 	): Promise<Calls[M]["answer"]> {
 		const { signal = new AbortController().signal, onProgress = () => {} } = options;
-		// Git lists the files of the first call while the code is loaded.
-		const listing =
-			this.#service || method === "status" ? undefined : startListing(this.#start.root);
+		// Git lists the files of the first call that needs them while the code is loaded. A question needs an index.
+		const { root, database } = this.#start;
+		const needsFiles = method === "build" || (method !== "status" && existsSync(database));
+		const listing = needsFiles && !this.#hasListed ? startListing(root) : undefined;
+		this.#hasListed ||= needsFiles;
 		this.#service ??= this.#load();
 		const service = this.#service;
 		const run = async () => {
