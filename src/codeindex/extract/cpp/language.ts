@@ -17,11 +17,11 @@ export const cpp: Language = {
 			async () => {
 				const [{ extractOutline }, { rules }] = await Promise.all([
 					import("../by-name/outline.ts"),
-					import("./rules.ts"),
+					import("../c/rules.ts"),
 				]);
 				return (_path, source, tree) => extractOutline(rules, source, tree);
 			},
 			parsable,
 		),
-	loadResolver: async () => (await import("../../resolve/cpp/resolver.ts")).createResolver,
+	loadResolver: async () => (await import("../../resolve/c/resolver.ts")).createResolver,
 };

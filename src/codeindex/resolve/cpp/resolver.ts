@@ -1,1 +1,0 @@
-export { createResolver } from "../c/resolver.ts";
