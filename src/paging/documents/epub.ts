@@ -36,7 +36,7 @@ export async function epubToMarkdown(
 	});
 	const encrypted = await encryptedFiles(zip);
 	const chapters: string[] = [];
-	for (const id of [...order, ...aside]) {
+	for (const id of new Set([...order, ...aside])) {
 		const { href, type } = files.get(id) ?? {};
 		// A book may have pictures for pages.
 		if (href === undefined || /^(?:image|audio|video)\//.test(type ?? "")) continue;

@@ -47,6 +47,8 @@ export async function odtToHtml(zip: ZipArchive, scope: Scope): Promise<string> 
 	let [citation, inCitation, author, inAuthor] = ["", false, "", false];
 
 	const begin = (name: string, end: Part["end"]) => {
+		// Each part copies what is in it, so that parts in parts must not be many.
+		if (parts.at(-1)?.name === name || parts.length >= MAX_PARTS) return;
 		parts.push({ name, outer: out, end, inner: 0 });
 		out = [];
 	};
@@ -223,6 +225,8 @@ interface OpenParagraph {
 }
 
 const MAX_SPACES = 100;
+/** More than real documents have inside each other. */
+const MAX_PARTS = 20;
 
 const objectPath = (href: string) => resolvePath("", `${href}/content.xml`);
 

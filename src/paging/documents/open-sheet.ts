@@ -24,7 +24,7 @@ export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<stri
 	let comments: [cell: string, text: string][] = [];
 	let [heading, isHidden, row, column, repeat, rows] = ["", false, 0, 0, 1, 1];
 	let [text, comment, inCell, inComment, inSilent] = ["", "", false, false, false];
-	let [link, linkFrom] = ["", 0];
+	let [link, beforeLink] = ["", ""];
 	/** The cell's value as data, for programs that write no text. */
 	let data = "";
 	visitXml(xml, {
@@ -39,16 +39,16 @@ export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<stri
 				column = 0;
 				rows = Math.max(1, Number(attribute("table:number-rows-repeated")) || 1);
 			} else if (name === "annotation") [comment, inComment] = ["", true];
-			else if (name === "a" && inCell && !inComment) {
+			else if (name === "a" && inCell && !inComment && link === "") {
 				link = /^(?:https?|ftp|mailto):/i.test(attribute("xlink:href"))
 					? attribute("xlink:href")
 					: "";
-				linkFrom = text.length;
+				if (link !== "") [beforeLink, text] = [text, ""];
 			} else if (name === "creator" || SILENT.has(name)) inSilent = true;
 			else if (name === "line-break" || name === "tab" || name === "s") text += " ";
 			else if (name === "table-cell" || name === "covered-table-cell") {
 				repeat = Math.max(1, Number(attribute("table:number-columns-repeated")) || 1);
-				text = "";
+				[text, link] = ["", ""];
 				data = CELL_VALUES.map(attribute).find((value) => value !== "") ?? "";
 				inCell = true;
 			}
@@ -64,7 +64,7 @@ export async function odsToMarkdown(zip: ZipArchive, scope: Scope): Promise<stri
 				comments.push([`${columnName(column)}${row + 1}`, comment]);
 			} else if (name === "creator" || SILENT.has(name)) inSilent = false;
 			else if (name === "a" && link !== "") {
-				text = text.slice(0, linkFrom) + cellLink(text.slice(linkFrom), link);
+				text = beforeLink + cellLink(text, link);
 				link = "";
 			} else if (name === "p" && inComment) comment += " ";
 			else if (name === "p" && inCell) text += " ";

@@ -94,8 +94,12 @@ export function cellText(text: string): string {
 		: text.trim();
 }
 
+/** Longer addresses carry data. */
+const MAX_ADDRESS = 2000;
+
 /** A cell that links to an address. */
 export function cellLink(text: string, address: string): string {
+	if (address.length > MAX_ADDRESS) return text;
 	const target = address.replace(/[\s()<>\\]/g, (sign) =>
 		encodeURIComponent(sign).replace(/[()]/, (bracket) => (bracket === "(" ? "%28" : "%29")),
 	);

@@ -19,7 +19,7 @@ export async function pptxToHtml(zip: ZipArchive, base: string, scope: Scope): P
 		const xml = await zip.text(path);
 		const links = relations(await zip.text(relationsPath(path)));
 		const parts = [slideHtml(xml, links)];
-		for (const target of links.values()) {
+		for (const target of new Set(links.values())) {
 			const isNotes = /notesSlide\d+\.xml$/.test(target);
 			if (/diagrams\/data\d*\.xml$/.test(target))
 				parts.push(slideHtml(await zip.text(resolvePath(path, target)), new Map()));
@@ -28,12 +28,15 @@ export async function pptxToHtml(zip: ZipArchive, base: string, scope: Scope): P
 			const text = isNotes ? slideHtml(part, new Map(), true) : commentsHtml(part);
 			if (text !== "") parts.push(`<p><b>${isNotes ? "Notes" : "Comments"}:</b></p>`, text);
 		}
-		const isHidden = /<(?:\w+:)?sld\s[^>]*\bshow=["'](?:0|false)/.test(xml);
+		const isHidden = /<(?:\w+:)?sld\s[^>]*\bshow=["'](?:0|false)/.test(xml.slice(0, MAX_START));
 		if (isHidden && !scope.shows("hidden slides", plainText(parts.join("")))) continue;
 		out.push(`<h2>Slide ${i + 1}${isHidden ? " (hidden)" : ""}</h2>`, ...parts);
 	}
 	return out.join("");
 }
+
+/** Where the root of a slide and its attributes are. */
+const MAX_START = 10_000;
 
 /** Comments of old and of new versions: text in an element of its own, or in paragraphs. */
 function commentsHtml(xml: string): string {

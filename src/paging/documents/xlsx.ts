@@ -62,7 +62,9 @@ function cellLinks(xml: string, related: Relations): Map<string, string> {
 
 /** The text of boxes and shapes that lie on a sheet. */
 async function textBoxes(zip: ZipArchive, path: string, related: Relations): Promise<string> {
-	const drawings = [...related.values()].filter((target) => /drawings\/[^/]+\.xml$/.test(target));
+	const drawings = [...new Set(related.values())].filter((target) =>
+		/drawings\/[^/]+\.xml$/.test(target),
+	);
 	const texts: string[] = [];
 	for (const target of drawings) {
 		let [text, inText] = ["", false];

@@ -192,6 +192,7 @@ export function pageTitle(text: string | null | undefined): string | undefined {
 
 export class PageLinks {
 	#baseUrl: string | undefined;
+	#isRebased = false;
 	/** Characters that absolute links may still add, so that a long base URL cannot inflate a short page. */
 	#budget: number;
 
@@ -201,7 +202,10 @@ export class PageLinks {
 		this.#budget = 4 * pageLength + 65_536;
 	}
 
+	/** Only the first base of a page counts. */
 	rebase(href: string): void {
+		if (href === "" || this.#isRebased) return;
+		this.#isRebased = true;
 		const address = URL.parse(href, this.#baseUrl);
 		if (address?.protocol.startsWith("http")) this.#baseUrl = address.href;
 	}

@@ -51,6 +51,11 @@ describe("links and images", () => {
 		["relative", '<a href="../a b?c=1&amp;d">x</a>', "[x](https://example.com/a%20b?c=1&d)"],
 		["absolute", "<a href=https://other.org/(1)>x</a>", "[x](https://other.org/%281%29)"],
 		["base", '<base href="/up/"><a href="x">y</a>', "[y](https://example.com/up/x)"],
+		[
+			"the first base only",
+			'<base target="_top"><base href="/up/"><base href="more/"><a href="x">y</a>',
+			"[y](https://example.com/up/x)",
+		],
 		["text that is the address", "<a href='https://a.org/'>https://a.org/</a>", "https://a.org/"],
 		["a place on the page", '<a href="#a">x</a> <a href="page.html#b">y</a>', "x y"],
 		["a sign that links to a heading", '<h2>T <a href="#t">¶</a></h2>', "## T"],
