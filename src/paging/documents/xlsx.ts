@@ -178,7 +178,7 @@ function sheetTable(xml: string, { strings, formats, startsIn1904, links }: Book
 		if (type !== "" && type !== "n") return value;
 		const format = formats.get(style);
 		const number = Number(value);
-		if (format === undefined) return LONG_FRACTION.test(value) ? rounded(number, value) : value;
+		if (format === undefined) return isLongFraction(value) ? rounded(number, value) : value;
 		if (format === "percent") return `${rounded(number * 100, value)}%`;
 		return (format === "span" ? spanOf(number) : dateOf(number, startsIn1904)) ?? value;
 	}
@@ -187,7 +187,7 @@ function sheetTable(xml: string, { strings, formats, startsIn1904, links }: Book
 const FORMULA_OR_VALUE = new Set(["f", "v", "t"]);
 
 /** Whole numbers of any length stay as they are: they may be names of something. */
-const LONG_FRACTION = /^(?=.{16})[^.]*\./;
+const isLongFraction = (value: string) => value.length > 15 && value.includes(".");
 
 /** Excel computes with 15 digits and stores 17: 0.3 is stored as 0.30000000000000004. */
 function rounded(number: number, value: string): string {
