@@ -18,6 +18,13 @@ function textOf(html: ExtractPage["html"]): string {
 	const { buffer, byteOffset, byteLength } = html.bytes;
 	const bytes = Buffer.from(buffer, byteOffset, byteLength);
 	const { text } = decodeText(bytes, { contentType: html.contentType, isHtml: true });
-	const isXhtml = parseMediaType(html.contentType).type === "application/xhtml+xml";
-	return isXhtml ? xhtmlToHtml(text) : text;
+	return isXhtml(text, html.contentType) ? xhtmlToHtml(text) : text;
+}
+
+/** By its type; a file has none, but a declaration. */
+function isXhtml(text: string, contentType: string | undefined): boolean {
+	const { type } = parseMediaType(contentType);
+	return (
+		type === "application/xhtml+xml" || (type === "" && /^\s*<\?xml\s/.test(text.slice(0, 100)))
+	);
 }

@@ -45,6 +45,15 @@ describe("an extractor", () => {
 		expect((await extractor().extract({ html: `<p>${text}</p>`, baseUrl })).markdown).toBe(text);
 	});
 
+	test.each([
+		["by its type", "application/xhtml+xml", ""],
+		["by its declaration on disk", undefined, '<?xml version="1.0"?>'],
+	])("reads XHTML as such, %s", { tags: "slow" }, async (_, contentType, start) => {
+		const xhtml = `${start}<html><head><script src="x.js"/></head><body><p>one</p></body></html>`;
+		const html = { bytes: Buffer.from(xhtml), contentType };
+		expect((await extractor().extract({ html, baseUrl })).markdown).toBe("one");
+	});
+
 	test("an address that is none is no reason to fail", { tags: "slow" }, async () => {
 		const { extract } = extractor();
 		const found = await extract({
