@@ -1,4 +1,4 @@
-import type { AnswerOf, FileAtDepth, QueryOf } from "../codeindex/index.ts";
+import type { AnswerOf, FileAtDepth, OutlineSymbol, QueryOf } from "../codeindex/index.ts";
 import { chunks } from "../core/chunks.ts";
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
@@ -183,7 +183,7 @@ function usedExports({ symbols }: AnswerOf<"impact">): AnswerOf<"impact">["symbo
 		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
 }
 
-/** Forms, fullest first: kinds and outlines; folders and outlines, ever shorter; folders, no symbols. */
+/** Forms, fullest first: kinds and outlines; folders and outlines, ever shorter; without members; without symbols. */
 export function taskContextForms(
 	answer: AnswerOf<"taskContext">,
 	input: TaskContextInput,
@@ -192,8 +192,8 @@ export function taskContextForms(
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [remark(nothing)]];
 	const impacted = shownFiles(answer.impacted, show);
-	const outline = (detail: { text?: SymbolText; files: string[] }) => [
-		...answer.targets.map((target) => targetPart(target, detail.text, show)),
+	const outline = (detail: { text?: SymbolText; most?: number; files: string[] }) => [
+		...answer.targets.map((target) => targetPart(target, detail, show)),
 		...section("not in the index", answer.unknown, (path) => `  ${oneLine(show(path))}`),
 		{ head: [impactedHead(answer)], items: detail.files },
 		...(input.includeTests ? [testsPart(answer, show)] : []),
@@ -203,26 +203,35 @@ export function taskContextForms(
 		() => outline({ text: symbolForms.full, files: byFolder(impacted) }),
 		() => outline({ text: symbolForms.short, files: byFolder(impacted) }),
 		() => outline({ text: symbolForms.name, files: byFolder(impacted) }),
+		...[100, 20, 5].map((most) => () => {
+			return outline({ text: symbolForms.short, most, files: byFolder(impacted) });
+		}),
 		() => outline({ files: byFolder(impacted) }),
 	];
 }
 
 function targetPart(
 	{ path, dependencies, dependentCount, symbols }: AnswerOf<"taskContext">["targets"][number],
-	text: SymbolText | undefined,
+	{ text, most }: { readonly text?: SymbolText; readonly most?: number },
 	show: (path: string) => string,
 ): Section {
-	const hidden = text ? 0 : symbols.length;
+	const few = most === undefined ? symbols : symbols.slice(0, most).map(withoutMembers);
+	const shown = text ? few : [];
+	const hidden = symbols.length - shown.length;
 	return {
 		head: [`${oneLine(show(path))}: ${counted(dependentCount, "dependent")}`],
 		items: [
 			...byFolder(dependencies.map((dependency) => ({ path: show(dependency) }))).map(
 				(line) => `  imports${line.slice(1)}`,
 			),
-			...(text ? symbols.flatMap((symbol) => symbolLines(symbol, text)) : []),
+			...(text ? shown.flatMap((symbol) => symbolLines(symbol, text)) : []),
 			...(hidden > 0 ? [`  … ${counted(hidden, "symbol")} not shown`] : []),
 		],
 	};
+}
+
+function withoutMembers({ members: _, ...symbol }: OutlineSymbol): OutlineSymbol {
+	return symbol;
 }
 
 function impactedHead({ impacted, impactedCount }: AnswerOf<"taskContext">): string {

@@ -441,6 +441,18 @@ describe("kota_task_context", () => {
 		]);
 	});
 
+	test("shows some symbols of a file that has too many", () => {
+		const symbols = Array.from({ length: 2000 }, (_, at) => symbol(`named${at}`));
+		const [target] = answer.targets;
+		const small = { ...answer.targets[0], path: "src/small.ts", symbols: [symbol("few")] };
+		const large = { ...answer, targets: [{ ...target, symbols }, small] } as TaskContextAnswer;
+		const text = fitText(taskContextForms(large, input, paths), 5000);
+		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(5000);
+		expect(text).toContain("named19");
+		expect(text).toContain("function few");
+		expect(text).toMatch(/… 1,9\d\d symbols not shown/);
+	});
+
 	test("says what there is none of", () => {
 		const none = { ...answer, impacted: [], impactedCount: 0, tests: [] };
 		const [text] = texts(taskContextForms(none, input, paths));

@@ -11,9 +11,9 @@ export function parsable(source: string): string {
 const CLASS_MACRO =
 	/(?<=\b(?:class|struct)[ \t]+)[A-Z][A-Z0-9_]{2,}(?:\(\w*\))?(?=[ \t]+[A-Za-z_]\w*(?:[ \t]+final)?\s*(?::[^:]|\{))/g;
 
-const MODULE = /^[ \t]*(?:export[ \t]+)?(?:module|import)\b[^(=]*;/m;
+const MODULE = /^[ \t]*(?:export[ \t]+)?(?:module|import)\b[^(=;{}\n]*;/m;
 const MODULE_WORDS =
-	/^[ \t]*(?:(?:export[ \t]+)?(?:module|import)\b[^(=;{}]*;|export\b(?=[ \t]+[A-Za-z_]))/gm;
+	/^[ \t]*(?:(?:export[ \t]+)?(?:module|import)\b[^(=;{}\n]*;|export\b(?=[ \t]+[A-Za-z_]))/gm;
 
 function blank(text: string): string {
 	return text.replace(/[^\n]/g, " ");
