@@ -7,7 +7,8 @@ import { declareMethods, embeddedName, member, typeParameters } from "./methods.
 import type { Block, FileNames } from "./scope.ts";
 import { resultKnown, typeKnown } from "./types.ts";
 
-interface Draft extends FileNames {
+/** Names of a file while they are declared. */
+interface NewNames extends FileNames {
 	readonly declared: Map<string, number>;
 	readonly imports: Map<string, number>;
 	readonly dots: number[];
@@ -19,7 +20,7 @@ export function declareFile(draft: FactsDraft, path: string, root: SyntaxNode): 
 	const clause = root.children.find(({ type }) => type === "package_clause");
 	const id = clause?.children[0];
 	const own = draft.request(packageName(draft, path, clause), id?.start ?? 0);
-	const names: Draft = {
+	const names: NewNames = {
 		package: draft.namespace(own, id?.start ?? 0),
 		declared: new Map(),
 		imports: new Map(),
@@ -44,7 +45,7 @@ function packageName(draft: FactsDraft, path: string, clause: SyntaxNode | undef
 	return isIgnored ? `package ${name} of ${nameOf(path)}` : `package ${name}`;
 }
 
-function declareImports(draft: FactsDraft, names: Draft, node: SyntaxNode): void {
+function declareImports(draft: FactsDraft, names: NewNames, node: SyntaxNode): void {
 	for (const spec of node.children.flatMap((one) =>
 		one.type === "import_spec" ? one : one.children,
 	)) {
@@ -72,7 +73,7 @@ function declareImports(draft: FactsDraft, names: Draft, node: SyntaxNode): void
 }
 
 /** The imported package's name, which its path suggests: `gopkg.in/yaml.v3` is `yaml`, `x/go-isatty` is `isatty`. */
-function localName(draft: FactsDraft, names: Draft, specifier: string): string {
+function localName(draft: FactsDraft, names: NewNames, specifier: string): string {
 	const parts = specifier.split("/");
 	if (parts.length > 1 && /^v\d+$/.test(parts.at(-1) ?? "")) parts.pop();
 	const last = (parts.at(-1) ?? specifier).replace(/\.v\d+$/, "");
@@ -92,7 +93,7 @@ function localName(draft: FactsDraft, names: Draft, specifier: string): string {
 /** The declarations of one file. */
 interface Pass {
 	readonly draft: FactsDraft;
-	readonly names: Draft;
+	readonly names: NewNames;
 	/** Runs when all names are declared. */
 	readonly later: (() => void)[];
 }
@@ -147,7 +148,7 @@ function typed(type: TypeName | undefined): Partial<Declared> {
 /** The written type, or that of a literal: `T{}`, `&T{}`. Others are evaluated where they are used. */
 function variableType(
 	draft: FactsDraft,
-	names: Draft,
+	names: NewNames,
 	spec: SyntaxNode,
 	id: SyntaxNode,
 ): TypeName | undefined {
@@ -165,7 +166,7 @@ function variableType(
 }
 
 /** The type of `f()` and `module.f()` at the top level. */
-function callType(draft: FactsDraft, names: Draft, call: SyntaxNode): TypeName | undefined {
+function callType(draft: FactsDraft, names: NewNames, call: SyntaxNode): TypeName | undefined {
 	const target = child(call, "function");
 	if (target?.type === "identifier") {
 		const name = draft.text(target);
@@ -260,7 +261,7 @@ function declareType(pass: Pass, spec: SyntaxNode, node: SyntaxNode): void {
 
 function fieldsOf(
 	draft: FactsDraft,
-	names: Draft,
+	names: NewNames,
 	struct: SyntaxNode,
 	block: Block,
 	heritage: TypeName[],
@@ -295,7 +296,7 @@ function anonymousStruct(type: SyntaxNode): SyntaxNode | undefined {
 
 function interfaceMembers(
 	draft: FactsDraft,
-	names: Draft,
+	names: NewNames,
 	type: SyntaxNode,
 	block: Block,
 	heritage: TypeName[],
