@@ -35,6 +35,7 @@ export class EngineProcess implements Transport {
 	readonly #options: EngineProcessOptions;
 	readonly #onEnd: (exit: ProcessExit) => void;
 	readonly #gone = Promise.withResolvers<true>();
+	readonly #ended = Promise.withResolvers<true>();
 	#child: ChildProcessWithoutNullStreams | undefined;
 	#exitStatus: string | undefined;
 	#stopReason: "stopped" | "too-big" | undefined;
@@ -77,7 +78,8 @@ export class EngineProcess implements Transport {
 				this.#exitStatus = code === null ? `signal ${signal}` : `exit status ${code}`;
 				process.off("exit", this.#killAtExit);
 				this.#gone.resolve(true);
-				setTimeout(() => this.#endAsExited(), DRAIN_MS).unref();
+				// After a turn of the event loop, which may have been blocked until now.
+				setTimeout(() => setImmediate(() => this.#endAsExited()), DRAIN_MS).unref();
 			});
 			child.once("close", () => this.#endAsExited());
 			const receive = (line: string) => this.#receive(line);
@@ -91,12 +93,20 @@ export class EngineProcess implements Transport {
 		});
 	}
 
-	send(message: unknown): Promise<void> {
+	/** If the process has exited, rejects when `exit` is known: its input breaks first. */
+	async send(message: unknown): Promise<void> {
+		try {
+			await this.#write(`${JSON.stringify(message)}\n`);
+		} catch (error) {
+			await inTime(this.#ended.promise, 2 * DRAIN_MS);
+			throw error;
+		}
+	}
+
+	#write(line: string): Promise<void> {
 		return new Promise((resolve, reject) => {
 			if (!this.#child || this.#exitStatus !== undefined) throw new Error("KotaDB is not running");
-			this.#child.stdin.write(`${JSON.stringify(message)}\n`, (error) =>
-				error ? reject(error) : resolve(),
-			);
+			this.#child.stdin.write(line, (error) => (error ? reject(error) : resolve()));
 		});
 	}
 
@@ -140,6 +150,7 @@ export class EngineProcess implements Transport {
 		if (this.exit) return;
 		this.exit = exit;
 		this.#gone.resolve(true);
+		this.#ended.resolve(true);
 		this.#onEnd(exit);
 		this.onclose?.();
 	}

@@ -1,11 +1,26 @@
 import { describe, expect, test, vi } from "vitest";
+import { EngineProcess } from "../../../src/code/external/engine-process.ts";
+import { createLogTail } from "../../../src/code/external/log-tail.ts";
 import { CodeProject } from "../../../src/code/index.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { tempDir } from "../../support/temp.ts";
 import { isAlive, openKota } from "./open-kota.ts";
 
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
 
 describe("crashes", () => {
+	test("input that breaks before the exit is noticed is a crash, with its last words", async () => {
+		const log = createLogTail();
+		const sh = { command: "/bin/sh", args: ["-c", "echo no such package >&2; exit 3"], env: {} };
+		const run = new EngineProcess({ ...sh, cwd: tempDir(), log }, () => {});
+		await run.start();
+		// The process ends while the event loop is blocked.
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+		await expect(run.send({})).rejects.toThrow();
+		expect(run.exit).toEqual({ reason: "crashed", detail: "exit status 3" });
+		expect(log.lines()).toContain("no such package");
+	});
+
 	test("a program that crashes at first is started again until it stays", {
 		tags: "slow",
 	}, async () => {
