@@ -424,10 +424,12 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		async (from) => {
 			const url = await newDatabase();
 			const client = await connect(url);
+			// Retention, which the first write starts, must have nothing to evict.
+			const [first, second] = [event(1, { atMs: Date.now() }), event(2, { atMs: Date.now() })];
 			const before = await startPostgresJournal(url);
 			await before.claim(name, { create: true });
 			await before.finish(finished(command("create"), { session: session("s"), version: 0 }));
-			await before.append(event(1));
+			await before.append(first);
 			await before.close();
 			await client.query("ALTER TABLE strata.nodes DROP COLUMN about; DROP TABLE strata.cluster");
 			if (from === 1) {
@@ -437,8 +439,8 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 			await client.query("UPDATE strata.schema_version SET version = $1", [from]);
 			const after = await startPostgresJournal(url);
 			expect(after.recovered.sessions).toMatchObject([{ id: "s" }]);
-			await after.append(event(2));
-			expect(await after.events(name, 0, 10)).toEqual([event(1), event(2)]);
+			await after.append(second);
+			expect(await after.events(name, 0, 10)).toEqual([first, second]);
 			expect(await after.clusterSecret("proposed")).toBe("proposed");
 			const { rows } = await client.query("SELECT version FROM strata.schema_version");
 			expect(rows).toEqual([{ version: SCHEMA_VERSION }]);
