@@ -1,4 +1,5 @@
 /** A session of a thousand messages in every view: the same totals, few elements, nothing that jumps, light and dark. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
@@ -7,7 +8,7 @@ import { DEMO_MODEL } from "../../src/core/demo-model.ts";
 import { dollars } from "../../src/dashboard/parts/figures.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
 import { type Said, sessionLines } from "./session-lines.ts";
-import { eventually, promptBox, useStrata } from "./strata-server.ts";
+import { eventually, hasFocus, promptBox, useStrata } from "./strata-server.ts";
 import { passFrames } from "./watch-frames.ts";
 
 const TURNS = 200;
@@ -31,7 +32,8 @@ const VIEWS = {
 describe.skipIf(browserPath === undefined)("a session of a thousand messages", () => {
 	const strata = useStrata({ kota: { confirmIndex: false } });
 
-	async function open() {
+	/** `words`: its first message. */
+	async function open(words = "a thousand messages") {
 		const first = await strata.openNew();
 		// In a sample project of the demo, so that its model and its folder are there.
 		const cwd = (await first.page.locator(".session-folder").textContent()) ?? "";
@@ -39,10 +41,10 @@ describe.skipIf(browserPath === undefined)("a session of a thousand messages", (
 		const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: PRICE };
 		const totalTokens = Object.values(TOKENS).reduce((sum, tokens) => sum + tokens);
 		const usage = { ...TOKENS, totalTokens, cost };
-		strata.writeSession("thousand", sessionLines(messages(), { usage }), cwd);
-		const tab = await strata.openStored("a thousand messages");
+		strata.writeSession(words, sessionLines(messages(words), { usage }), cwd);
+		const tab = await strata.openStored(words);
 		await tab.page.getByText(`Done ${TURNS - 1}.`).waitFor();
-		return { ...tab, file: join(strata.server.agentDir, "sessions/--sample--/thousand.jsonl") };
+		return { ...tab, file: join(strata.server.agentDir, `sessions/--sample--/${words}.jsonl`) };
 	}
 
 	const tabOf = (page: Page, name: string) =>
@@ -118,6 +120,63 @@ describe.skipIf(browserPath === undefined)("a session of a thousand messages", (
 			expect(faults).toEqual([]);
 		},
 	);
+
+	test("its pieces are pinned, dropped, restored and shown; the box has history and files; pi's commands work", async () => {
+		// pi keeps more than this session has, and would find nothing to compact.
+		const settings = JSON.stringify({ compaction: { keepRecentTokens: 2_000 } });
+		writeFileSync(join(strata.server.agentDir, "settings.json"), settings);
+		const { page, faults } = await open("a thousand more");
+		await eventually(() => hasFocus(promptBox(page))).toBe(true);
+		const shown = () => promptBox(page).inputValue();
+		await page.keyboard.press("ArrowUp");
+		await eventually(shown).toBe(`thanks ${TURNS - 1}`);
+		await page.keyboard.press("ArrowUp");
+		await eventually(shown).toBe(`step ${TURNS - 1}`);
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("ArrowDown");
+		await eventually(shown).toBe("");
+		await page.keyboard.type("look at @disc");
+		const files = page.getByRole("listbox", { name: "Files" });
+		await files
+			.getByRole("option", { name: /discount\.ts/ })
+			.first()
+			.waitFor();
+		await page.keyboard.press("Enter");
+		await eventually(shown).toBe("look at @src/discount.ts ");
+		await promptBox(page).fill("/name a long one");
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: "a long one" }).waitFor();
+
+		await show(page, "Context");
+		const dialog = page.getByRole("dialog");
+		const pieces = page.getByRole("region", { name: VIEWS.Context, exact: true });
+		await page.getByRole("button", { name: "Largest first" }).click();
+		const piece = pieces.getByRole("button", { name: 'read(path="src/part-3.ts")' }).first();
+		const row = pieces.getByRole("row").filter({ has: page.getByText(/pinned|from the next/) });
+		const act = async (name: string) => {
+			await piece.click();
+			await dialog.getByRole("button", { name, exact: true }).click();
+			await dialog.waitFor({ state: "detached" });
+		};
+		await act("Pin");
+		await row.getByText("pinned").waitFor();
+		await act("Unpin");
+		await eventually(() => row.count()).toBe(0);
+		await act("Drop");
+		await row.getByText("a stub from the next request on").waitFor();
+		await act("Keep it");
+		await row.getByText("pinned").waitFor();
+		await piece.click();
+		await dialog.getByRole("link", { name: "Show in the conversation" }).click();
+		const jumped = page.locator(".list-row:has(> .found-mark.is-current)");
+		await jumped.getByText("src/part-3.ts").first().waitFor();
+		await eventually(() => hasFocus(promptBox(page))).toBe(true);
+
+		await page.keyboard.type("/compact");
+		await page.keyboard.press("Enter");
+		await page.getByText(/^Compacted from .* tokens/).waitFor();
+		expect(faults).toEqual([]);
+	});
 });
 
 /** Records what moves by itself from now on. */
@@ -139,13 +198,13 @@ function watchShifts(page: Page): Promise<void> {
 }
 
 /** Prompts, reads, edits of a few files, and answers: five messages a turn. */
-function messages(): Said[] {
+function messages(words: string): Said[] {
 	return Array.from({ length: TURNS }, (_, at): Said[] => {
 		const path = `src/part-${at % FILES}.ts`;
 		const patch = `--- a\n+++ b\n@@ -1,3 +1,3 @@\n one\n-const a = ${at};\n+const b = ${at};\n four\n`;
 		const isEdit = at % 2 === 1;
 		return [
-			{ role: "user", text: at === 0 ? "a thousand messages" : `step ${at}` },
+			{ role: "user", text: at === 0 ? words : `step ${at}` },
 			{ role: "assistant", text: "", call: { name: isEdit ? "edit" : "read", path } },
 			isEdit
 				? { role: "toolResult", text: "Done.", details: { diff: "", patch } }

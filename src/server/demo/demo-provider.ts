@@ -86,7 +86,9 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 		const body = await bodyOf(request);
 		const messages = property(body, "messages");
 		if (!Array.isArray(messages)) return fail(response, 400, "messages must be a list");
-		const next = demoAnswer(messages);
+		const tools = property(body, "tools");
+		// pi asks without tools for a summary, and refuses one that calls any.
+		const next = Array.isArray(tools) && tools.length > 0 ? demoAnswer(messages) : SUMMARY;
 		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
 		for (const event of eventsOf(next, billed(body))) {
 			if (property(event.delta, "type") === "text_delta") await sleep(1000 / wordsPerSecond);
@@ -234,6 +236,10 @@ export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
 const reads = (...paths: string[]): DemoCall[] =>
 	paths.map((path) => ({ name: "read", input: { path } }));
 const step = (text: string, ...calls: DemoCall[]): DemoAnswer => ({ text, calls });
+
+const SUMMARY = step(
+	"The demo's script stands in for a summary: what was said before is left out.",
+);
 
 const FIRST: readonly DemoAnswer[] = [
 	step(
