@@ -12,6 +12,7 @@ import { client, connectionCount, connectionState, enterToken } from "./connecti
 import { Overlays, shownOverlay, startKeys } from "./palette.tsx";
 import { Button, IconButton, submitHandler } from "./parts/controls.tsx";
 import { preventFileNavigation } from "./parts/dragged-files.ts";
+import { keepFocus } from "./parts/kept-focus.ts";
 import { ErrorBoundary, Toasts } from "./parts/notices.tsx";
 import { PlainText } from "./parts/text.tsx";
 import { hrefOf, type Route, route, startRouting } from "./route.ts";
@@ -28,6 +29,7 @@ applyTheme();
 startRouting();
 preventFileNavigation();
 startKeys();
+keepFocus();
 restoreOutboxes();
 const root = document.getElementById("app");
 if (root) render(<App />, root);

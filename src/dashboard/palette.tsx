@@ -2,9 +2,9 @@ import { signal } from "@preact/signals";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { Data } from "../protocol/index.ts";
 import { useAnswer } from "./answer.ts";
-import { Dialog } from "./parts/controls.tsx";
+import { Dialog } from "./parts/dialog.tsx";
 import { baseName, shortPath } from "./parts/figures.ts";
-import { Empty } from "./parts/notices.tsx";
+import { Empty, focusToast } from "./parts/notices.tsx";
 import { DEFAULT_VIEW, navigate, type Route, route } from "./route.ts";
 import { composerStateOf } from "./session/composer-state.ts";
 import { matchingCommands, pageCommands } from "./session/input-command.ts";
@@ -25,6 +25,7 @@ const KEYS: readonly (readonly [where: string, keys: readonly (readonly [string,
 			["Ctrl+K", "Go to a session, a view or a command"],
 			["?", "Show these keys (outside of text boxes)"],
 			["Alt+1 … Alt+5", "Conversation, Context, Cost, Changes, Code"],
+			["Alt+0", "Go to the latest notice; Enter dismisses it"],
 			["Escape", "Close what is open; in a session: stop what runs"],
 		],
 	],
@@ -61,6 +62,9 @@ export function startKeys(): void {
 		} else if (event.key === "?" && !isHeld && !isTyping(event.target)) {
 			event.preventDefault();
 			shownOverlay.value = "keys";
+		} else if (event.altKey && !isHeld && event.code === "Digit0") {
+			event.preventDefault();
+			focusToast();
 		} else if (event.altKey && !isHeld && /^Digit[1-5]$/.test(event.code)) {
 			const shown = route.value;
 			const view = VIEWS[Number(event.code.slice(-1)) - 1];

@@ -1,5 +1,4 @@
 import type { ComponentChildren, ComponentProps, TargetedSubmitEvent } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { PlainText } from "./text.tsx";
 
 interface ButtonProps extends Omit<ComponentProps<"button">, "children"> {
@@ -66,79 +65,10 @@ export function Fold({ summary, isOpen, onToggle, class: name = "", children }: 
 	);
 }
 
-interface DialogProps {
-	readonly title: ComponentChildren;
-	onCancel(): void;
-	readonly children: ComponentChildren;
-	readonly wide?: boolean;
-}
-
-/** A modal dialog. It traps the focus, and restores the previous focus when it closes. */
-export function Dialog({ title, onCancel, children, wide = false }: DialogProps) {
-	const element = useRef<HTMLDialogElement>(null);
-	const titleId = useId();
-	// A layout effect, so that the dialog is open before the user presses the next key.
-	useLayoutEffect(() => {
-		const dialog = element.current;
-		dialog?.showModal();
-		return () => dialog?.close();
-	}, []);
-	return (
-		<dialog
-			ref={element}
-			class={wide ? "dialog is-wide" : "dialog"}
-			aria-labelledby={titleId}
-			onCancel={(event) => {
-				event.preventDefault();
-				onCancel();
-			}}
-			onClick={(event) => {
-				if (event.target === element.current) onCancel();
-			}}
-			onKeyDown={(event) => event.stopPropagation()}
-		>
-			<div class="dialog-inside stack">
-				<h2 id={titleId}>{title}</h2>
-				{children}
-			</div>
-		</dialog>
-	);
-}
-
 /** Returns a submit handler that calls `work` and keeps the browser on the page. */
 export function submitHandler(work: (data: FormData) => void) {
 	return (event: TargetedSubmitEvent<HTMLFormElement>) => {
 		event.preventDefault();
 		work(new FormData(event.currentTarget));
 	};
-}
-
-interface DialogFormProps {
-	/** Text of the submit button. */
-	readonly label: string;
-	readonly disabled?: boolean;
-	/** Whether the submit button has the focus at first: where there is nothing to fill in. */
-	readonly autofocus?: boolean;
-	onCancel(): void;
-	onSubmit(data: FormData): void;
-	readonly children: ComponentChildren;
-}
-
-export function DialogForm(props: DialogFormProps) {
-	const { label, disabled, autofocus = false, onCancel, onSubmit, children } = props;
-	return (
-		<form class="stack" onSubmit={submitHandler(onSubmit)}>
-			{children}
-			<div class="dialog-actions row">
-				<Button onClick={onCancel} label="Cancel" />
-				<Button
-					type="submit"
-					class="primary"
-					disabled={disabled}
-					autofocus={autofocus}
-					label={label}
-				/>
-			</div>
-		</form>
-	);
 }

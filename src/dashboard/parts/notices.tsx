@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useErrorBoundary } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 import { forgetAnswers } from "../kept-answers.ts";
 import { Button } from "./controls.tsx";
 import { errorMessage } from "./figures.ts";
@@ -60,7 +60,13 @@ let lastId = 0;
 export function toast(text: string, kind: Toast["kind"] = "info"): void {
 	const id = ++lastId;
 	toasts.value = [...toasts.value.slice(1 - MAX_TOASTS), { id, kind, text }];
-	setTimeout(() => dismiss(id), kind === "error" ? SHOWN_MS * 2 : SHOWN_MS);
+	setTimeout(() => expire(id), kind === "error" ? SHOWN_MS * 2 : SHOWN_MS);
+}
+
+/** A toast stays while someone is about to read or dismiss it. */
+function expire(id: number): void {
+	if (document.querySelector(".toasts:is(:hover, :focus-within)") === null) dismiss(id);
+	else setTimeout(() => expire(id), SHOWN_MS / 4);
 }
 
 function dismiss(id: number): void {
@@ -83,17 +89,59 @@ export function useToastsAbove(element: RefObject<HTMLElement | null>): void {
 	}, []);
 }
 
-export function Toasts() {
+/** The open dialogs, the topmost last. Nothing below it can be clicked on, so the toasts are shown in it. */
+const dialogs = signal<readonly object[]>([]);
+
+export function Toasts({ isInDialog = false }: { isInDialog?: boolean }) {
+	const own = useRef({}).current;
+	/** Where the focus came from, and goes back to after the last toast. */
+	const before = useRef<EventTarget | null>(null);
+	useLayoutEffect(() => {
+		if (!isInDialog) return;
+		dialogs.value = [...dialogs.peek(), own];
+		return () => {
+			dialogs.value = dialogs.peek().filter((one) => one !== own);
+		};
+	}, []);
+	const isOnTop = dialogs.value.at(-1) === (isInDialog ? own : undefined);
+
+	function onDismiss(id: number, button: HTMLElement): void {
+		const row = button.closest(".toast");
+		const next = (row?.nextElementSibling ?? row?.previousElementSibling)?.querySelector("button");
+		const target = next ?? before.current;
+		if (button === document.activeElement && target instanceof HTMLElement) target.focus();
+		dismiss(id);
+	}
+
 	return (
-		<div class="toasts stack" role="status" aria-live="polite">
-			{toasts.value.map(({ id, kind, text }) => (
-				<div key={id} class={`toast line is-${kind}`}>
-					<PlainText class="toast-text grow" text={text} max={600} />
-					<Button class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)} label="✕" />
-				</div>
-			))}
+		<div
+			class="toasts stack"
+			role="status"
+			aria-live="polite"
+			onFocusIn={({ relatedTarget: from, currentTarget }) => {
+				if (!currentTarget.contains(from as Node | null)) before.current = from;
+			}}
+		>
+			{isOnTop &&
+				toasts.value.map(({ id, kind, text }) => (
+					<div key={id} class={`toast line is-${kind}`}>
+						<PlainText class="toast-text grow" text={text} max={600} />
+						<Button
+							class="quiet"
+							aria-label="Dismiss"
+							onClick={(event) => onDismiss(id, event.currentTarget)}
+							label="✕"
+						/>
+					</div>
+				))}
 		</div>
 	);
+}
+
+/** Gives the latest toast the focus, if there is one. */
+export function focusToast(): void {
+	const buttons = document.querySelectorAll<HTMLElement>(".toast button");
+	buttons[buttons.length - 1]?.focus();
 }
 
 export function orToast<Result>(work: Promise<Result>): Promise<Result | undefined> {

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Button, Dialog } from "./controls.tsx";
+import { Button } from "./controls.tsx";
+import { Dialog } from "./dialog.tsx";
 import { bytes } from "./figures.ts";
 import { PlainText } from "./text.tsx";
 

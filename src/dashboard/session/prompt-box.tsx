@@ -36,9 +36,9 @@ export function PromptBox(props: PromptBoxProps) {
 	const listId = useId();
 	const place = useRef<HistoryPlace>(undefined);
 	useEffect(() => {
-		// The focus on a tab, too: who goes back to the conversation writes on.
+		// The focus on a tab, too: who goes back to the conversation writes on. `main` has it when what had it is gone.
 		const { activeElement: at, body } = document;
-		const isFree = at === body || at === null || at.matches(".tabs a");
+		const isFree = at === body || at === null || at.matches(".tabs a, main");
 		if (isFree && mayFocusUnasked()) box.current?.focus();
 	}, []);
 	useLayoutEffect(() => {
