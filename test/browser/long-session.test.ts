@@ -101,6 +101,8 @@ describe.skipIf(browserPath === undefined)("a session of a thousand messages", (
 			const { page, faults } = await open();
 			await page.setViewportSize(viewport);
 			await page.emulateMedia({ colorScheme });
+			// The window's own change of size moves everything once.
+			await passFrames(page);
 			const names = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
 			await watchShifts(page);
 			const elements: Record<string, number> = {};
