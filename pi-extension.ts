@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { type ExtensionAPI, VERSION } from "@earendil-works/pi-coding-agent";
 
 /**
- * What pi loads. A clone has the TypeScript source, the published package only compiled JavaScript, which starts
- * quicker and which Node needs under node_modules. This file and `bin/strata.js` know the difference.
+ * What pi loads. A clone has the TypeScript source, the published package only compiled JavaScript, whose first start
+ * is quicker and which Node needs under node_modules. This file and `bin/strata.js` know the difference.
  *
  * It is TypeScript and its imports are relative on purpose: so pi's own loader follows them and hands in pi's own
  * modules. A JavaScript entry goes to Node, which would load a second copy of pi, a second slower.
